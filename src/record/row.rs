@@ -1,0 +1,75 @@
+//! The record of one request: one line of `records.jsonl`.
+
+use crate::time::{Instant, Span, StampClass};
+use crate::wire::{Counters, ErrorClass, FinishReason, TokenSource, Usage};
+
+/// Which part of a run a request belongs to, by the instant it was due.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Phase {
+    /// Before the window.
+    Warmup,
+    /// Inside the window: its latencies count.
+    Measured,
+    /// After the window, to keep the load up until the measured ones are done.
+    Cooldown,
+}
+
+impl Phase {
+    /// The word that records use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warmup => "warmup",
+            Self::Measured => "measured",
+            Self::Cooldown => "cooldown",
+        }
+    }
+}
+
+/// Everything that is kept of one request. Instants are on the run's clock; `None` = it never came.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(missing_docs, reason = "docs/METHOD.md and docs/RESULTS.md define each field under the same name")]
+pub struct Record {
+    pub index: u64,
+    pub shard: u16,
+    pub stage: u16,
+    pub phase: Phase,
+    pub due: Instant,
+    pub begun: Option<Instant>,
+    pub connected: Option<Instant>,
+    pub sent: Option<Instant>,
+    pub head: Option<Instant>,
+    pub event: Option<Instant>,
+    pub first: Option<Instant>,
+    pub answer: Option<Instant>,
+    pub last: Option<Instant>,
+    pub done: Option<Instant>,
+    pub end: Option<Instant>,
+    pub reused: bool,
+    pub status: Option<u16>,
+    pub error: Option<ErrorClass>,
+    pub detail: Option<Box<str>>,
+    pub finish_reason: Option<FinishReason>,
+    pub usage: Usage,
+    pub output_tokens: Option<u64>,
+    pub asked_output_tokens: Option<u32>,
+    pub token_source: TokenSource,
+    /// Token-bearing events.
+    pub events: u32,
+    /// Tokens of the first token-bearing event, 1 if unknown.
+    pub n_first: u32,
+    /// Choices asked for.
+    pub choices: u16,
+    pub bytes: u64,
+    /// Coalesced reads.
+    pub coalesced: u32,
+    /// The widest uncertainty of any of its token-bearing events.
+    pub uncertainty: Span,
+    /// The longest gap between consecutive token-bearing events of one choice.
+    pub stall: Option<Span>,
+    pub retries: u8,
+    pub stamp: StampClass,
+    pub counters: Counters,
+    /// Gaps between token-bearing events, kept only under `--record-gaps`.
+    pub gaps: Option<Box<[Span]>>,
+}

@@ -1,0 +1,191 @@
+//! How a response ended: its class, its tokens, and the oddities that were tolerated and counted.
+
+/// Why a request failed. The names are the words of records and reports (`docs/RESULTS.md`).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[expect(missing_docs, reason = "each name is its own meaning; docs/METHOD.md lists them")]
+pub enum ErrorClass {
+    Connect,
+    Tls,
+    StaleConnection,
+    EofBeforeHead,
+    TruncatedHead,
+    HeadTooLarge,
+    HttpProtocol,
+    HttpRedirect,
+    Http429,
+    Http4xx,
+    Http5xx,
+    NotAStream,
+    UnsupportedEncoding,
+    EmptyResponse,
+    SseParse,
+    EventTooLarge,
+    StreamError,
+    Aborted,
+    IncompleteStream,
+    TruncatedBody,
+    Reset,
+    TimeoutConnect,
+    TimeoutFirstByte,
+    TimeoutFirstToken,
+    TimeoutIdle,
+    TimeoutTotal,
+    Cancelled,
+}
+
+impl ErrorClass {
+    /// Every class, in the order of the enum.
+    pub const ALL: [Self; 27] = [
+        Self::Connect,
+        Self::Tls,
+        Self::StaleConnection,
+        Self::EofBeforeHead,
+        Self::TruncatedHead,
+        Self::HeadTooLarge,
+        Self::HttpProtocol,
+        Self::HttpRedirect,
+        Self::Http429,
+        Self::Http4xx,
+        Self::Http5xx,
+        Self::NotAStream,
+        Self::UnsupportedEncoding,
+        Self::EmptyResponse,
+        Self::SseParse,
+        Self::EventTooLarge,
+        Self::StreamError,
+        Self::Aborted,
+        Self::IncompleteStream,
+        Self::TruncatedBody,
+        Self::Reset,
+        Self::TimeoutConnect,
+        Self::TimeoutFirstByte,
+        Self::TimeoutFirstToken,
+        Self::TimeoutIdle,
+        Self::TimeoutTotal,
+        Self::Cancelled,
+    ];
+
+    /// The word that records and reports use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::StaleConnection => "stale_connection",
+            Self::EofBeforeHead => "eof_before_head",
+            Self::TruncatedHead => "truncated_head",
+            Self::HeadTooLarge => "head_too_large",
+            Self::HttpProtocol => "http_protocol",
+            Self::HttpRedirect => "http_redirect",
+            Self::Http429 => "http_429",
+            Self::Http4xx => "http_4xx",
+            Self::Http5xx => "http_5xx",
+            Self::NotAStream => "not_a_stream",
+            Self::UnsupportedEncoding => "unsupported_encoding",
+            Self::EmptyResponse => "empty_response",
+            Self::SseParse => "sse_parse",
+            Self::EventTooLarge => "event_too_large",
+            Self::StreamError => "stream_error",
+            Self::Aborted => "aborted",
+            Self::IncompleteStream => "incomplete_stream",
+            Self::TruncatedBody => "truncated_body",
+            Self::Reset => "reset",
+            Self::TimeoutConnect => "timeout_connect",
+            Self::TimeoutFirstByte => "timeout_first_byte",
+            Self::TimeoutFirstToken => "timeout_first_token",
+            Self::TimeoutIdle => "timeout_idle",
+            Self::TimeoutTotal => "timeout_total",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Where the count of a request's output tokens comes from, best first.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum TokenSource {
+    /// `usage.completion_tokens`.
+    Usage,
+    /// The lengths of `token_ids`.
+    TokenIds,
+    /// The lengths of `logprobs`.
+    Logprobs,
+    /// One for each token-bearing event: an estimate.
+    Events,
+}
+
+impl TokenSource {
+    /// The word that records and reports use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::TokenIds => "token_ids",
+            Self::Logprobs => "logprobs",
+            Self::Events => "events",
+        }
+    }
+}
+
+/// Why a choice ended, as the server put it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "each name is the server's own word")]
+pub enum FinishReason {
+    Stop,
+    Length,
+    ToolCalls,
+    ContentFilter,
+    Abort,
+    Error,
+    /// Any other word, cut to 32 bytes.
+    Other(Box<str>),
+}
+
+/// Token counts the server gave; `None` where it gave none or null. Merged key by key, the last non-null wins.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[expect(missing_docs, reason = "the server's own keys")]
+pub struct Usage {
+    pub prompt_tokens: Option<u64>,
+    pub cached_tokens: Option<u64>,
+    pub completion_tokens: Option<u64>,
+    pub reasoning_tokens: Option<u64>,
+}
+
+/// Oddities of one response that are tolerated and counted.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[expect(missing_docs, reason = "docs/RESULTS.md tells each")]
+pub struct Counters {
+    pub no_done: bool,
+    pub no_finish_reason: bool,
+    pub unclean_end: bool,
+    pub data_after_done: bool,
+    pub wrong_content_type: bool,
+    pub compressed: bool,
+    pub usage_distrusted: bool,
+    pub empty_output: bool,
+    pub stray_comments: u32,
+}
+
+/// The outcome of one response.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// The HTTP status; `None` when no head came.
+    pub status: Option<u16>,
+    /// `None` = success.
+    pub error: Option<ErrorClass>,
+    /// The server's or the parser's own words about the failure, at most 512 bytes.
+    pub detail: Option<Box<str>>,
+    /// Output tokens (partial for a failed request); `None` when no body was parsed.
+    pub output_tokens: Option<u64>,
+    /// Where `output_tokens` comes from.
+    pub token_source: TokenSource,
+    /// What the server counted.
+    pub usage: Usage,
+    /// Whether events heard as [`super::Bears::Undecided`] bore tokens after all.
+    pub undecided_count: bool,
+    /// The finish reason of the last choice to finish.
+    pub finish_reason: Option<FinishReason>,
+    /// What was tolerated.
+    pub counters: Counters,
+    /// Whether the connection may carry another request.
+    pub reusable: bool,
+}
