@@ -2,4 +2,4 @@
 
 mod row;
 
-pub use row::{Phase, Record};
+pub use row::Record;

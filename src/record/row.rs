@@ -1,30 +1,7 @@
 //! The record of one request: one line of `records.jsonl`.
 
-use crate::time::{Instant, Span, StampClass};
+use crate::time::{Instant, Phase, Span, StampClass};
 use crate::wire::{Counters, ErrorClass, FinishReason, TokenSource, Usage};
-
-/// Which part of a run a request belongs to, by the instant it was due.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Phase {
-    /// Before the window.
-    Warmup,
-    /// Inside the window: its latencies count.
-    Measured,
-    /// After the window, to keep the load up until the measured ones are done.
-    Cooldown,
-}
-
-impl Phase {
-    /// The word that records use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Warmup => "warmup",
-            Self::Measured => "measured",
-            Self::Cooldown => "cooldown",
-        }
-    }
-}
 
 /// Everything that is kept of one request. Instants are on the run's clock; `None` = it never came.
 #[derive(Clone, PartialEq, Debug)]

@@ -7,4 +7,6 @@ mod handler;
 pub use handler::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Task};
 use std::marker::PhantomData;
 /// placeholder until the ring moves in
-pub struct Ring<P> { _payload: PhantomData<P> }
+pub struct Ring<P> {
+    _payload: PhantomData<P>,
+}

@@ -4,10 +4,12 @@
 
 mod arrival;
 mod instant;
+mod phase;
 mod span;
 mod text;
 
 pub use arrival::{Arrival, StampClass};
 pub use instant::Instant;
+pub use phase::Phase;
 pub use span::Span;
 pub use text::{SpanError, format_span, parse_span};

@@ -59,7 +59,13 @@ pub fn parse_span(text: &str) -> Result<Span, SpanError> {
 pub fn format_span(span: Span) -> String {
     let ns = span.as_ns();
     let (sign, ns) = if ns < 0 { ("-", ns.unsigned_abs()) } else { ("", ns.unsigned_abs()) };
-    let exact = [("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let exact = [
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+    ];
     if ns == 0 {
         return "0s".into();
     }
