@@ -6,6 +6,7 @@
 
 pub mod plan;
 pub mod record;
+pub mod report;
 pub mod ring;
 pub mod time;
 pub mod wire;

@@ -1,0 +1,136 @@
+//! One shard as a queue: its jobs, its utilization, its waits by four methods, its lateness and what went wrong.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The audit of one shard (`docs/METHOD.md`, "The client as a queue").
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ShardAudit {
+    /// The shard's number.
+    pub shard: u64,
+    /// The CPU it was pinned to.
+    pub cpu: Option<u64>,
+    /// Wall time audited.
+    pub wall_ns: i64,
+    /// Share of wall time not waiting.
+    pub rho_busy: Option<f64>,
+    /// What that time went to.
+    pub busy: Share,
+    /// lambda E\[S\].
+    pub rho_calc: Option<f64>,
+    /// Whether rho_busy and rho_calc agree within 10 % or 0.02; if not, the audit misses work.
+    pub rho_agree: Option<bool>,
+    /// Jobs per second.
+    pub lambda_per_s: Option<f64>,
+    /// E\[S\], interruptions left out.
+    pub service_mean_ns: Option<i64>,
+    /// Standard deviation of S.
+    pub service_sd_ns: Option<i64>,
+    /// Squared coefficient of variation of S.
+    pub service_cv2: Option<f64>,
+    /// Index of dispersion of arrivals.
+    pub dispersion: Option<f64>,
+    /// Jobs by class.
+    pub jobs: Vec<JobAudit>,
+    /// The mean wait, by four methods.
+    pub waits: Waits,
+    /// Begun - due.
+    pub lateness_ns: Lateness,
+    /// Jobs in passes during which run delay or steal rose.
+    pub interruptions: u64,
+    /// Time of those passes.
+    pub interrupted_ns: i64,
+    /// Time runnable but not running (schedstat).
+    pub run_delay_ns: Option<i64>,
+    /// Time stolen by the hypervisor from the shard's CPU.
+    pub steal_ns: Option<i64>,
+    /// CPU time of the shard's thread, kernel included.
+    pub cpu_time_ns: Option<i64>,
+    /// Passes of the pump.
+    pub passes: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Reads in which a token-bearing event met a later event.
+    pub coalesced_reads: u64,
+    /// Reads without a stamp where its class promised one.
+    pub lost_stamps: u64,
+    /// Receives that ended for want of buffers, and were armed again.
+    pub buffer_shortages: u64,
+    /// Overflows of the completion queue.
+    pub queue_overflows: u64,
+    /// Rows that the writer's full queue refused.
+    pub rows_dropped: u64,
+    /// Negative spans: a defect of ours.
+    pub negative_spans: u64,
+    /// Why the shard ended early, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+/// Shares of wall time.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// Handling jobs.
+    pub jobs: Option<f64>,
+    /// Wakes that found nothing.
+    pub empty_wakes: Option<f64>,
+    /// Making and queueing rows.
+    pub records: Option<f64>,
+    /// The executor's other tasks.
+    pub executor: Option<f64>,
+}
+
+/// Jobs of one class.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct JobAudit {
+    /// `receive`, `send`, `timer` or `prepare`.
+    pub class: String,
+    /// How many.
+    pub count: u64,
+    /// Mean service time.
+    pub service_mean_ns: Option<i64>,
+    /// Standard deviation of the service time.
+    pub service_sd_ns: Option<i64>,
+    /// Longest service time.
+    pub service_max_ns: Option<i64>,
+    /// Mean wait, our own hold included.
+    pub wait_mean_ns: Option<i64>,
+    /// Mean of our own hold.
+    pub hold_mean_ns: Option<i64>,
+}
+
+/// The mean wait of a job, by four methods.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Waits {
+    /// Measured: start - arrival.
+    pub observed_ns: Option<i64>,
+    /// The part of it that is our own coalescing.
+    pub hold_ns: Option<i64>,
+    /// Lindley's recursion over the real arrivals and services: the reference.
+    pub lindley_ns: Option<i64>,
+    /// M/G/1, Pollaczek-Khinchine.
+    pub pollaczek_khinchine: Wait,
+    /// M^X/G/1, arrivals in batches.
+    pub batch: Wait,
+    /// Observed - hold - Lindley: wake-up, preemption, steal.
+    pub unexplained_ns: Option<i64>,
+}
+
+/// A wait by formula.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Wait {
+    /// The mean wait; null where the formula has none (rho >= 1).
+    pub mean_ns: Option<i64>,
+    /// Whether it lies within a factor of 2 of Lindley's.
+    pub holds: Option<bool>,
+}
+
+/// Lateness of one shard.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the same keys as `Distribution`")]
+pub struct Lateness {
+    pub p50: Option<i64>,
+    pub p99: Option<i64>,
+    pub p99_9: Option<i64>,
+    pub max: Option<i64>,
+}

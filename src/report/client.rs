@@ -1,0 +1,116 @@
+//! The client's state: whether the numbers can be trusted, why not, and what to do about it.
+
+use super::ShardAudit;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The audit of ourselves.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Client {
+    /// Whether the numbers can be trusted.
+    pub verdict: Verdict,
+    /// What keeps the verdict from being valid, worst first.
+    pub reasons: Vec<Reason>,
+    /// Every check behind the verdict with its value and thresholds.
+    pub checks: Vec<Check>,
+    /// What a reader should know that does not change the verdict.
+    pub caveats: Vec<String>,
+    /// How far the published quantiles can be off by our own doing.
+    pub bias: Bias,
+    /// Who made the receive stamps.
+    pub stamps: Stamps,
+    /// Each shard's own service and waiting.
+    pub shards: Vec<ShardAudit>,
+}
+
+/// Trust in the client's numbers, from best to worst.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Every check passed.
+    #[default]
+    Valid,
+    /// Some check lies between its thresholds.
+    Suspect,
+    /// Some check failed outright.
+    Invalid,
+}
+
+impl Verdict {
+    /// The word that reports use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Suspect => "suspect",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+/// Why the verdict is not valid.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// How bad it is: suspect or invalid.
+    pub verdict: Verdict,
+    /// The name of the check it comes from.
+    pub check: String,
+    /// What is wrong, with its numbers.
+    pub words: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// One row of the verdict's table (`docs/METHOD.md`, "Verdict").
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// The check's name.
+    pub name: String,
+    /// What it came to.
+    pub verdict: Verdict,
+    /// The value found; null where it could not be measured.
+    pub value: Option<f64>,
+    /// The value's unit: `ratio`, `ns`, `requests`, ...
+    pub unit: String,
+    /// Valid up to (or from) here.
+    pub valid: Option<f64>,
+    /// Invalid beyond (or below) here; null where it never is.
+    pub invalid: Option<f64>,
+}
+
+/// Bias bounds of the published quantiles (`docs/METHOD.md`, "The client as a queue").
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the same keys as `Latency`")]
+pub struct Bias {
+    pub ttft_ns: BiasBound,
+    pub itl_ns: BiasBound,
+    pub tpot_ns: BiasBound,
+    pub ntpot_ns: BiasBound,
+    pub e2e_ns: BiasBound,
+}
+
+/// For each quantile, its value from the latest possible instants less that from the earliest.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the same keys as `Distribution`")]
+pub struct BiasBound {
+    pub p50: Option<i64>,
+    pub p90: Option<i64>,
+    pub p95: Option<i64>,
+    pub p99: Option<i64>,
+    pub p99_9: Option<i64>,
+}
+
+/// Reads by who stamped them.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Stamps {
+    /// Stamped by the network card.
+    pub hardware: u64,
+    /// Stamped by the kernel.
+    pub software: u64,
+    /// Stamped by us, when they were processed.
+    pub user: u64,
+    /// Without a stamp where its class promised one.
+    pub lost: u64,
+    /// Half width of the offset between the stamps' clock and ours.
+    pub clock_bound_ns: Option<i64>,
+}

@@ -1,0 +1,19 @@
+//! Findings to text: the summary (`summary.json`, with its schema) and the terminal report.
+//!
+//! Opens no file, reads no clock, decides no number: what is undefined stays undefined.
+
+mod audit;
+mod client;
+mod distribution;
+mod schema;
+mod section;
+mod server;
+mod summary;
+
+pub use audit::{JobAudit, Lateness, ShardAudit, Share, Wait, Waits};
+pub use client::{Bias, BiasBound, Check, Client, Reason, Stamps, Verdict};
+pub use distribution::{Distribution, Quantile, WithFailures};
+pub use schema::{SCHEMA_VERSION, summary_schema};
+pub use section::{Latency, Load, Section, Slow, Stage, Throughput, TokenSources, Tokens};
+pub use server::{Server, Simulator};
+pub use summary::{Ended, Host, Run, Summary, SummaryError, Target};

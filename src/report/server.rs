@@ -1,0 +1,35 @@
+//! The server's state, said apart from the client's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether the server kept up with the load, and how that is known.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Server {
+    /// False when requests in flight grew through the window; null when that cannot be told.
+    pub kept_up: Option<bool>,
+    /// Growth of the requests in flight, in requests per second (least squares on 20 block means).
+    pub in_flight_slope: Option<f64>,
+    /// Mean of the requests in flight over the window.
+    pub in_flight_mean: Option<f64>,
+    /// Most requests in flight at once.
+    pub in_flight_max: Option<u64>,
+    /// What there is to say about it, in words.
+    pub reasons: Vec<String>,
+    /// The embedded simulator's own audit, when it was the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulator: Option<Simulator>,
+}
+
+/// How well the embedded simulator kept its own script.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Simulator {
+    /// Share of wall time not waiting, of its busiest shard.
+    pub rho_busy: Option<f64>,
+    /// Median of (sent - planned).
+    pub lateness_p50_ns: Option<i64>,
+    /// 0.99 quantile of (sent - planned).
+    pub lateness_p99_ns: Option<i64>,
+    /// Whether that makes the server the limit of this run's accuracy.
+    pub was_the_limit: bool,
+}
