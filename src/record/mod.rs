@@ -1,5 +1,7 @@
 //! Stamped events to rows and statistics: the timeline of one request, its record, the shard's histograms, sums and audit.
 
+mod gauge;
 mod row;
 
+pub use gauge::{GaugeReading, ShardGauge, TtftCounts};
 pub use row::Record;

@@ -140,6 +140,45 @@ pub enum FinishReason {
     Other(Box<str>),
 }
 
+impl FinishReason {
+    /// The longest word that is kept of a server's own.
+    pub const LONGEST_WORD: usize = 32;
+
+    /// The word that the server used and records use.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ToolCalls => "tool_calls",
+            Self::ContentFilter => "content_filter",
+            Self::Abort => "abort",
+            Self::Error => "error",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// The reason a word stands for; a word of the server's own is cut to [`Self::LONGEST_WORD`] bytes.
+    #[must_use]
+    pub fn from_name(word: &str) -> Self {
+        match word {
+            "stop" => Self::Stop,
+            "length" => Self::Length,
+            "tool_calls" => Self::ToolCalls,
+            "content_filter" => Self::ContentFilter,
+            "abort" => Self::Abort,
+            "error" => Self::Error,
+            _ => {
+                let mut end = word.len().min(Self::LONGEST_WORD);
+                while !word.is_char_boundary(end) {
+                    end -= 1;
+                }
+                Self::Other(word[..end].into())
+            }
+        }
+    }
+}
+
 /// Token counts the server gave; `None` where it gave none or null. Merged key by key, the last non-null wins.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 #[expect(missing_docs, reason = "the server's own keys")]

@@ -1,0 +1,303 @@
+//! What a shard shows of itself while it runs: counters that any thread may read at any moment.
+//!
+//! Nothing of a report is computed from it; a reading is not one instant's truth, only close to it.
+
+use crate::time::Span;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Buckets of each power of two: a quantile is off by 6 % at most, enough for a progress line.
+const BUCKETS_PER_OCTAVE: u64 = 8;
+
+/// Spans below 2^10 ns (about 1 us) share the first buckets.
+const FINEST_BITS: u32 = 10;
+
+/// The last octave ends at 2^37 ns, about 137 s.
+const OCTAVES: u64 = 28;
+
+/// Buckets in all.
+const BUCKETS: usize = (OCTAVES * BUCKETS_PER_OCTAVE) as usize;
+
+/// One shard's live counters. The shard alone writes, without a lock or an atomic read-modify-write; others read.
+#[derive(Debug)]
+#[repr(align(128))] // a pair of cache lines: no other shard's writes may slow this one down
+pub struct ShardGauge {
+    due: AtomicU64,
+    begun: AtomicU64,
+    done: AtomicU64,
+    failed: AtomicU64,
+    cancelled: AtomicU64,
+    tokens: AtomicU64,
+    busy_ns: AtomicU64,
+    wall_ns: AtomicU64,
+    beats: AtomicU64,
+    ttft: [AtomicU64; BUCKETS],
+}
+
+/// Adds without a locked instruction: right only because one thread alone writes.
+fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+}
+
+impl Default for ShardGauge {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ShardGauge {
+    /// All at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self {
+            due: zero(),
+            begun: zero(),
+            done: zero(),
+            failed: zero(),
+            cancelled: zero(),
+            tokens: zero(),
+            busy_ns: zero(),
+            wall_ns: zero(),
+            beats: zero(),
+            ttft: std::array::from_fn(|_| zero()),
+        }
+    }
+
+    /// `n` more requests have become due.
+    pub fn due(&self, n: u64) {
+        add(&self.due, n);
+    }
+
+    /// A request was begun.
+    pub fn begun(&self) {
+        add(&self.begun, 1);
+    }
+
+    /// A request succeeded.
+    pub fn done(&self) {
+        add(&self.done, 1);
+    }
+
+    /// A request failed.
+    pub fn failed(&self) {
+        add(&self.failed, 1);
+    }
+
+    /// A request was given up by us.
+    pub fn cancelled(&self) {
+        add(&self.cancelled, 1);
+    }
+
+    /// `n` output tokens were heard.
+    pub fn tokens(&self, n: u64) {
+        add(&self.tokens, n);
+    }
+
+    /// A request's first token came `ttft` after it was sent.
+    pub fn first(&self, ttft: Span) {
+        add(&self.ttft[bucket(ttft)], 1);
+    }
+
+    /// Of `wall` more time, `busy` was not spent waiting. Every call is a beat that tells the watchdog "alive".
+    pub fn beat(&self, busy: Span, wall: Span) {
+        add(&self.busy_ns, busy.as_ns().max(0).unsigned_abs());
+        add(&self.wall_ns, wall.as_ns().max(0).unsigned_abs());
+        add(&self.beats, 1);
+    }
+
+    /// What it shows now.
+    #[must_use]
+    pub fn read(&self) -> GaugeReading {
+        let get = |counter: &AtomicU64| counter.load(Relaxed);
+        // What ends is read before what begins, so that fewer than none in flight is never seen for long.
+        let (done, failed, cancelled) = (get(&self.done), get(&self.failed), get(&self.cancelled));
+        GaugeReading {
+            due: get(&self.due),
+            begun: get(&self.begun),
+            done,
+            failed,
+            cancelled,
+            tokens: get(&self.tokens),
+            busy_ns: get(&self.busy_ns),
+            wall_ns: get(&self.wall_ns),
+            beats: get(&self.beats),
+            ttft: TtftCounts(self.ttft.iter().map(get).collect()),
+        }
+    }
+}
+
+/// What a gauge showed at one moment.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct GaugeReading {
+    /// Requests that had become due.
+    pub due: u64,
+    /// Requests begun.
+    pub begun: u64,
+    /// Successes.
+    pub done: u64,
+    /// Failures.
+    pub failed: u64,
+    /// Requests given up by us.
+    pub cancelled: u64,
+    /// Output tokens heard.
+    pub tokens: u64,
+    /// Time not spent waiting.
+    pub busy_ns: u64,
+    /// Time over which `busy_ns` was counted.
+    pub wall_ns: u64,
+    /// Signs of life.
+    pub beats: u64,
+    /// TTFT of the requests that got a token.
+    pub ttft: TtftCounts,
+}
+
+impl GaugeReading {
+    /// Requests begun and not ended.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.begun.saturating_sub(self.done + self.failed + self.cancelled)
+    }
+
+    /// Share of the time not spent waiting since `earlier`; `None` when no time was counted.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share for a progress line")]
+    pub fn rho_since(&self, earlier: Option<&Self>) -> Option<f64> {
+        let (busy_ns, wall_ns) = earlier.map_or((0, 0), |e| (e.busy_ns, e.wall_ns));
+        let wall_ns = self.wall_ns.saturating_sub(wall_ns);
+        (wall_ns > 0).then(|| self.busy_ns.saturating_sub(busy_ns) as f64 / wall_ns as f64)
+    }
+}
+
+/// Counts of TTFT by bucket; they add up over shards, and a quantile is read from the sum.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct TtftCounts(Box<[u64]>);
+
+impl TtftCounts {
+    /// Adds another shard's counts.
+    pub fn add(&mut self, other: &Self) {
+        if self.0.is_empty() {
+            self.0 = other.0.clone();
+            return;
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// Takes the counts of an earlier reading away.
+    pub fn since(&mut self, earlier: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(&earlier.0) {
+            *mine = mine.saturating_sub(*theirs);
+        }
+    }
+
+    /// How many were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The middle of the bucket that holds the quantile `q` (0 to 1); `None` when nothing was counted.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a rank between 1 and the count, for a progress line"
+    )]
+    pub fn quantile(&self, q: f64) -> Option<Span> {
+        let count = self.count();
+        let rank = (libm::ceil(count as f64 * q.clamp(0.0, 1.0)) as u64).max(1);
+        let mut below = 0;
+        for (n, in_bucket) in self.0.iter().enumerate() {
+            below += in_bucket;
+            if below >= rank {
+                return Some(middle(n));
+            }
+        }
+        None
+    }
+}
+
+/// The bucket of a span: its octave, and the three bits below its highest.
+fn bucket(span: Span) -> usize {
+    let ns = span.as_ns().max(0).unsigned_abs();
+    let units = ns >> (FINEST_BITS - BUCKETS_PER_OCTAVE.ilog2());
+    if units < BUCKETS_PER_OCTAVE {
+        return usize::try_from(units).expect("below 8");
+    }
+    let octave = u64::from(units.ilog2() - BUCKETS_PER_OCTAVE.ilog2());
+    let within = (units >> octave) - BUCKETS_PER_OCTAVE;
+    usize::try_from((octave + 1) * BUCKETS_PER_OCTAVE + within).map_or(BUCKETS - 1, |n| n.min(BUCKETS - 1))
+}
+
+/// The middle of a bucket.
+fn middle(bucket: usize) -> Span {
+    let n = u64::try_from(bucket).expect("a bucket's number is small");
+    let (octave, within) = (n / BUCKETS_PER_OCTAVE, n % BUCKETS_PER_OCTAVE);
+    let shift = FINEST_BITS - BUCKETS_PER_OCTAVE.ilog2();
+    let (low, width) = if octave == 0 {
+        (within, 1)
+    } else {
+        ((BUCKETS_PER_OCTAVE + within) << (octave - 1), 1 << (octave - 1))
+    };
+    let ns = (low << shift) + ((width << shift) / 2);
+    Span::from_ns(i64::try_from(ns).expect("the last bucket ends at 137 s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_span_is_told_to_within_a_sixteenth(ns in 1_100_i64..137_000_000_000) {
+            let told = middle(bucket(Span::from_ns(ns))).as_ns();
+            prop_assert!((told - ns).abs() * 16 <= ns + 16, "{ns} told as {told}");
+        }
+
+        #[test]
+        fn a_longer_span_never_lies_in_a_lower_bucket(a: i64, b: i64) {
+            let (short, long) = (a.min(b), a.max(b));
+            prop_assert!(bucket(Span::from_ns(short)) <= bucket(Span::from_ns(long)));
+        }
+    }
+
+    #[test]
+    fn the_quantile_is_that_of_all_shards_together() {
+        let (slow, fast) = (ShardGauge::new(), ShardGauge::new());
+        for _ in 0..98 {
+            fast.first(Span::from_ms(10));
+        }
+        slow.first(Span::from_ms(100));
+        slow.first(Span::from_ms(100));
+        let mut both = fast.read().ttft;
+        both.add(&slow.read().ttft);
+        assert_eq!(both.count(), 100);
+        let ms = |q| both.quantile(q).unwrap().as_ns() / 1_000_000;
+        assert!((9..=11).contains(&ms(0.5)), "{}", ms(0.5));
+        assert!((94..=106).contains(&ms(0.99)), "{}", ms(0.99));
+        both.since(&fast.read().ttft);
+        assert_eq!(both.count(), 2);
+    }
+
+    #[test]
+    fn nothing_counted_has_no_quantile_and_no_rho() {
+        let reading = ShardGauge::new().read();
+        assert_eq!(reading.ttft.quantile(0.5), None);
+        assert_eq!(reading.rho_since(None), None);
+    }
+
+    #[test]
+    fn what_has_ended_is_no_longer_in_flight() {
+        let gauge = ShardGauge::new();
+        for _ in 0..5 {
+            gauge.begun();
+        }
+        gauge.done();
+        gauge.failed();
+        gauge.cancelled();
+        assert_eq!(gauge.read().in_flight(), 2);
+    }
+}
