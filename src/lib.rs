@@ -5,6 +5,7 @@
 //! `docs/ARCHITECTURE.md` is the map, `docs/METHOD.md` the contract of every number.
 
 pub mod plan;
+pub mod random;
 pub mod record;
 pub mod report;
 pub mod ring;
