@@ -4,10 +4,18 @@
 //! heard here is the caller's: see [`crate::record`].
 
 mod heard;
+mod listener;
 mod outcome;
+mod request;
+mod response;
+mod words;
 
 pub use heard::{Bears, Delta, Heard};
+pub use listener::{Listener, TextKind};
 pub use outcome::{Counters, ErrorClass, FinishReason, Reply, TokenSource, Usage};
+pub use request::{Common, HeadFault, Method, RequestHead, check_header};
+pub use response::{Closed, Expect, Progress, Response};
+pub use words::{error_message, model_ids, unescape};
 
 /// The dialect of a request and its response.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
