@@ -2,11 +2,18 @@
 //!
 //! It must not know what the bytes mean, nor who runs it: a [`Handler`] does.
 
+mod coalesce;
+mod config;
+mod counters;
+mod error;
 mod handler;
+mod pump;
+mod sockets;
 
+pub use coalesce::Coalesce;
+pub use config::{PortUse, RingConfig, Stamps};
+pub use counters::Counters;
+pub use error::RingError;
 pub use handler::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Task};
-use std::marker::PhantomData;
-/// placeholder until the ring moves in
-pub struct Ring<P> {
-    _payload: PhantomData<P>,
-}
+pub use pump::{Pump, PumpConfig};
+pub use sockets::{Listener, Ring};
