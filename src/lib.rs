@@ -10,5 +10,6 @@ pub mod random;
 pub mod record;
 pub mod report;
 pub mod ring;
+pub mod store;
 pub mod time;
 pub mod wire;

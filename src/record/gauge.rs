@@ -5,17 +5,17 @@
 use crate::time::Span;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Buckets of each power of two: a quantile is off by 6 % at most, enough for a progress line.
-const BUCKETS_PER_OCTAVE: u64 = 8;
+/// Each power of two has 2^3 buckets: a quantile is off by 6 % at most, enough for a progress line.
+const SPLIT_BITS: u32 = 3;
+
+/// Buckets of each power of two.
+const SPLIT: u64 = 1 << SPLIT_BITS;
 
 /// Spans below 2^10 ns (about 1 us) share the first buckets.
 const FINEST_BITS: u32 = 10;
 
-/// The last octave ends at 2^37 ns, about 137 s.
-const OCTAVES: u64 = 28;
-
-/// Buckets in all.
-const BUCKETS: usize = (OCTAVES * BUCKETS_PER_OCTAVE) as usize;
+/// 28 octaves above that end at 2^37 ns, about 137 s.
+const BUCKETS: usize = 28 << SPLIT_BITS;
 
 /// One shard's live counters. The shard alone writes, without a lock or an atomic read-modify-write; others read.
 #[derive(Debug)]
@@ -219,28 +219,25 @@ impl TtftCounts {
     }
 }
 
-/// The bucket of a span: its octave, and the three bits below its highest.
+/// The bucket of a span: its octave, and the bits below its highest.
 fn bucket(span: Span) -> usize {
     let ns = span.as_ns().max(0).unsigned_abs();
-    let units = ns >> (FINEST_BITS - BUCKETS_PER_OCTAVE.ilog2());
-    if units < BUCKETS_PER_OCTAVE {
+    let units = ns >> (FINEST_BITS - SPLIT_BITS);
+    if units < SPLIT {
         return usize::try_from(units).expect("below 8");
     }
-    let octave = u64::from(units.ilog2() - BUCKETS_PER_OCTAVE.ilog2());
-    let within = (units >> octave) - BUCKETS_PER_OCTAVE;
-    usize::try_from((octave + 1) * BUCKETS_PER_OCTAVE + within).map_or(BUCKETS - 1, |n| n.min(BUCKETS - 1))
+    let octave = u64::from(units.ilog2() - SPLIT_BITS);
+    let within = (units >> octave) - SPLIT;
+    usize::try_from((octave + 1) * SPLIT + within).map_or(BUCKETS - 1, |n| n.min(BUCKETS - 1))
 }
 
 /// The middle of a bucket.
 fn middle(bucket: usize) -> Span {
     let n = u64::try_from(bucket).expect("a bucket's number is small");
-    let (octave, within) = (n / BUCKETS_PER_OCTAVE, n % BUCKETS_PER_OCTAVE);
-    let shift = FINEST_BITS - BUCKETS_PER_OCTAVE.ilog2();
-    let (low, width) = if octave == 0 {
-        (within, 1)
-    } else {
-        ((BUCKETS_PER_OCTAVE + within) << (octave - 1), 1 << (octave - 1))
-    };
+    let (octave, within) = (n / SPLIT, n % SPLIT);
+    let shift = FINEST_BITS - SPLIT_BITS;
+    let (low, width) =
+        if octave == 0 { (within, 1) } else { ((SPLIT + within) << (octave - 1), 1 << (octave - 1)) };
     let ns = (low << shift) + ((width << shift) / 2);
     Span::from_ns(i64::try_from(ns).expect("the last bucket ends at 137 s"))
 }

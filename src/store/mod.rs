@@ -1,0 +1,16 @@
+//! The results directory: written as the run goes, read again afterwards.
+//!
+//! It knows files and formats; it computes no number, and a failing disk never stops a run.
+
+mod directory;
+mod error;
+mod histograms;
+mod reader;
+mod row;
+mod writer;
+
+pub use directory::{Existing, Results};
+pub use error::StoreError;
+pub use histograms::Interval;
+pub use reader::RecordReader;
+pub use writer::{RowSender, RowWriter, RowsWritten};

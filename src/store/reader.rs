@@ -1,0 +1,81 @@
+//! The way back from `records.jsonl`: one record after another, in the order of completion.
+//!
+//! Never holds more than one line; a cut last line (kill -9, a full disk) ends the file and is said.
+
+use super::StoreError;
+use super::row::Row;
+use crate::record::Record;
+use crate::time::Instant;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// An iterator over the records of a file.
+#[derive(Debug)]
+pub struct RecordReader {
+    file: BufReader<File>,
+    path: PathBuf,
+    start: Instant,
+    text: Vec<u8>,
+    line: u64,
+    cut: bool,
+    ended: bool,
+}
+
+impl RecordReader {
+    /// Opens a file of rows; their instants become instants of a run that started at `start`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn open(path: &Path, start: Instant) -> Result<Self, StoreError> {
+        let file = File::open(path).map_err(StoreError::io("read", path))?;
+        Ok(Self {
+            file: BufReader::new(file),
+            path: path.to_path_buf(),
+            start,
+            text: Vec::new(),
+            line: 0,
+            cut: false,
+            ended: false,
+        })
+    }
+
+    /// Whether the file ended inside a row, once the iterator has ended.
+    #[must_use]
+    pub const fn was_cut(&self) -> bool {
+        self.cut
+    }
+
+    fn read(&mut self) -> Result<Option<Record>, StoreError> {
+        self.text.clear();
+        self.line += 1;
+        let read = self.file.read_until(b'\n', &mut self.text).map_err(StoreError::io("read", &self.path))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let whole = self.text.ends_with(b"\n");
+        let wrong = |words| StoreError::Row { path: self.path.clone(), line: self.line, words };
+        match serde_json::from_slice::<Row>(&self.text) {
+            Ok(row) => row.record(self.start).map(Some).map_err(wrong),
+            Err(_) if !whole => {
+                self.cut = true;
+                Ok(None)
+            }
+            Err(error) => Err(wrong(format!("not a row: {error}"))),
+        }
+    }
+}
+
+impl Iterator for RecordReader {
+    type Item = Result<Record, StoreError>;
+
+    /// The next record; nothing after an error.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let read = self.read().transpose();
+        self.ended = !matches!(read, Some(Ok(_)));
+        read
+    }
+}

@@ -1,0 +1,119 @@
+//! The directory itself, and its files that are written whole.
+
+use crate::Folder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use lowrho::report::{SCHEMA_VERSION, Summary};
+use lowrho::store::{Existing, Interval, Results};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_directory_with_something_in_it_is_refused_with_the_remedy() {
+    let folder = Folder::new();
+    fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
+    let error = Results::create(folder.path(), Existing::Refuse).unwrap_err().to_string();
+    assert!(error.contains("is not empty: name another with --out"), "{error}");
+}
+
+#[test]
+fn overwriting_removes_what_a_run_left_and_nothing_else() {
+    let folder = Folder::new();
+    for name in ["summary.json", "records.jsonl", "notes.txt"] {
+        fs::write(folder.path().join(name), "old").unwrap();
+    }
+    Results::create(folder.path(), Existing::Overwrite).unwrap();
+    assert_eq!(names(folder.path()), ["notes.txt"]);
+}
+
+#[test]
+fn two_runs_of_the_same_second_get_directories_of_their_own() {
+    let folder = Folder::new();
+    let made: Vec<_> = (0..3)
+        .map(|_| Results::create_default(folder.path(), 1_780_000_000_000_000_000, "org/tiny").unwrap())
+        .map(|results| results.dir().file_name().unwrap().to_str().unwrap().to_string())
+        .collect();
+    assert_eq!(
+        made,
+        ["20260528T202640Z-org-tiny", "20260528T202640Z-org-tiny-2", "20260528T202640Z-org-tiny-3"]
+    );
+}
+
+#[test]
+fn a_summary_is_read_again_and_leaves_no_part_behind() {
+    let folder = Folder::new();
+    let results = Results::create(folder.path(), Existing::Refuse).unwrap();
+    let mut summary = Summary { schema_version: SCHEMA_VERSION, ..Summary::default() };
+    summary.run.id = "first".into();
+    results.write_summary(&summary).unwrap();
+    summary.run.id = "second".into();
+    results.write_summary(&summary).unwrap();
+    assert_eq!(results.read_summary().unwrap(), summary);
+    assert_eq!(names(folder.path()), ["summary.json"]);
+}
+
+#[test]
+fn a_summary_that_cannot_be_read_names_its_file_and_the_remedy() {
+    let folder = Folder::new();
+    let results = Results::open(folder.path()).unwrap();
+    let path = folder.path().join("summary.json");
+    fs::write(&path, "{\"schema_version\": 999}").unwrap();
+    let error = results.read_summary().unwrap_err().to_string();
+    assert!(error.contains("summary.json") && error.contains("newer"), "{error}");
+    fs::write(&path, "{\"schema_version\": 1,").unwrap();
+    let error = results.read_summary().unwrap_err().to_string();
+    assert!(error.contains("not a summary"), "{error}");
+}
+
+#[test]
+fn a_directory_that_is_not_there_says_so() {
+    let folder = Folder::new();
+    let error = Results::open(&folder.path().join("gone")).unwrap_err().to_string();
+    assert!(error.contains("cannot read") && error.contains("gone"), "{error}");
+}
+
+#[test]
+fn the_histogram_log_is_one_that_public_readers_take() {
+    let folder = Folder::new();
+    let results = Results::create(folder.path(), Existing::Refuse).unwrap();
+    let mut histogram = Histogram::<u64>::new(3).unwrap();
+    for ms in 1..=100 {
+        histogram.record(ms * 1_000_000).unwrap();
+    }
+    let line = |tag, start| Interval {
+        tag,
+        start: Duration::from_secs(start),
+        length: Duration::from_secs(10),
+        histogram: &histogram,
+    };
+    results
+        .write_histograms(
+            1_780_000_000_500_000_000,
+            &[line(None, 1), line(Some("ttft"), 1), line(None, 11), line(Some("ttft"), 11)],
+        )
+        .unwrap();
+    let text = fs::read(folder.path().join("histograms.hlog")).unwrap();
+    let entries: Vec<_> = IntervalLogIterator::new(&text).map(Result::unwrap).collect();
+    let mut tags = Vec::new();
+    for entry in &entries {
+        match entry {
+            LogEntry::StartTime(at) | LogEntry::BaseTime(at) => {
+                assert_eq!(*at, Duration::from_millis(1_780_000_000_500));
+            }
+            LogEntry::Interval(interval) => {
+                tags.push(interval.tag().map(|tag| tag.as_str()));
+                assert_eq!(interval.duration(), Duration::from_secs(10));
+                assert!((99.0..101.0).contains(&interval.max()), "the maximum is in ms: {}", interval.max());
+            }
+        }
+    }
+    assert_eq!(tags, [None, Some("ttft"), None, Some("ttft")]);
+}
