@@ -115,7 +115,7 @@ class App:
 
     def __init__(self, options):
         self.options = options
-        self.log = open(options.log, "a", buffering=1 << 16) if options.log else None
+        self.log = open(options.log, "a", buffering=1) if options.log else None
 
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
@@ -234,7 +234,9 @@ def main():
     options = parse(sys.argv[1:])
     if options.cpu is not None:
         os.sched_setaffinity(0, {options.cpu})
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    # uvicorn stops at these by itself, then raises them again for whoever was there before: nobody needs them.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
     asyncio.run(serve(options))
 
 
