@@ -23,8 +23,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("tls", &["wire"]),
     ("shard", &["time", "clock", "wire", "schedule", "workload", "plan", "record", "ring", "tls"]),
     ("sim", &["time", "clock", "wire", "script", "ring", "tls"]),
-    ("store", &["record", "plan", "analysis", "report"]),
-    ("watch", &["record", "report", "clock"]),
+    ("store", &["time", "record", "plan", "analysis", "report"]),
+    ("watch", &["time", "record", "report", "clock"]),
     (
         "run",
         &[

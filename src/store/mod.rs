@@ -6,7 +6,6 @@ mod directory;
 mod error;
 mod histograms;
 mod reader;
-mod row;
 mod writer;
 
 pub use directory::{Existing, Results};

@@ -3,8 +3,7 @@
 //! Never holds more than one line; a cut last line (kill -9, a full disk) ends the file and is said.
 
 use super::StoreError;
-use super::row::Row;
-use crate::record::Record;
+use crate::record::{Record, read_line};
 use crate::time::Instant;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -54,14 +53,13 @@ impl RecordReader {
             return Ok(None);
         }
         let whole = self.text.ends_with(b"\n");
-        let wrong = |words| StoreError::Row { path: self.path.clone(), line: self.line, words };
-        match serde_json::from_slice::<Row>(&self.text) {
-            Ok(row) => row.record(self.start).map(Some).map_err(wrong),
+        match read_line(&self.text, self.start) {
+            Ok(record) => Ok(Some(record)),
             Err(_) if !whole => {
                 self.cut = true;
                 Ok(None)
             }
-            Err(error) => Err(wrong(format!("not a row: {error}"))),
+            Err(words) => Err(StoreError::Row { path: self.path.clone(), line: self.line, words }),
         }
     }
 }

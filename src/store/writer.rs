@@ -3,9 +3,8 @@
 //! It may lose a row and says how many; it never makes a shard wait, and never stops a run.
 
 use super::StoreError;
-use super::row::Row;
 use crate::plan::Records;
-use crate::record::Record;
+use crate::record::{Record, write_line};
 use crate::time::Instant;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::cell::Cell;
@@ -202,9 +201,7 @@ impl Rows {
             self.wrote.lost += 1;
             return;
         }
-        serde_json::to_writer(&mut self.text, &Row::of(record, self.start))
-            .expect("every key of a row is a string");
-        self.text.push(b'\n');
+        write_line(record, self.start, &mut self.text);
         self.pending += 1;
         if self.text.len() >= CHUNK_BYTES {
             self.write();

@@ -1,16 +1,34 @@
-//! One line of `records.jsonl`: its keys, their order, and the way back to a record.
+//! A record as one line of `records.jsonl`: its keys, their order, and the way back.
 //!
-//! Keys are those of `docs/RESULTS.md`. Instants are nanoseconds from the run's start, null if never.
+//! Keys are those of `docs/RESULTS.md`; instants are nanoseconds from the run's start, null if never. It opens no file.
 
-use crate::record::Record;
+use super::Record;
 use crate::time::{Instant, Phase, Span, StampClass};
 use crate::wire::{Counters, ErrorClass, FinishReason, TokenSource, Usage};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// Adds a record's line to `text`, line feed included, for a run that started at `start`.
+///
+/// # Panics
+/// When an instant lies more than 292 years from the start: our own defect.
+pub fn write_line(record: &Record, start: Instant, text: &mut Vec<u8>) {
+    serde_json::to_writer(&mut *text, &Row::of(record, start)).expect("every key of a row is a string");
+    text.push(b'\n');
+}
+
+/// Reads a line back, with or without its line feed; instants become those of a run that started at `start`.
+///
+/// # Errors
+/// When the line is not a row, in words.
+pub fn read_line(line: &[u8], start: Instant) -> Result<Record, String> {
+    let row: Row = serde_json::from_slice(line).map_err(|error| format!("not a row: {error}"))?;
+    row.record(start)
+}
+
 /// A record as it is written. The optional keys at the end appear only where they have something to say.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Row<'a> {
+struct Row<'a> {
     index: u64,
     shard: u16,
     stage: u16,
@@ -148,7 +166,7 @@ impl Oddities {
 
 impl<'a> Row<'a> {
     /// The row of a record in a run that started at `start`.
-    pub(super) fn of(record: &'a Record, start: Instant) -> Self {
+    fn of(record: &'a Record, start: Instant) -> Self {
         let ns = |instant: Option<Instant>| instant.map(|i| (i - start).as_ns());
         let Usage { prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens } = record.usage;
         Self {
@@ -194,11 +212,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The record of a row, in a run that started at `start`.
-    ///
-    /// # Errors
-    /// When a word is none that rows use, or an instant lies outside the clock.
-    pub(super) fn record(self, start: Instant) -> Result<Record, String> {
+    /// The record of a row; an error when a word is none that rows use, or an instant lies outside the clock.
+    fn record(self, start: Instant) -> Result<Record, String> {
         let at = |ns: i64| {
             start
                 .as_ns()
