@@ -64,8 +64,20 @@ struct Row<'a> {
     stall_ns: Option<i64>,
     retries: u8,
     stamp: Cow<'a, str>,
+    sent_uncertainty_ns: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pool_wait_ns: Option<i64>,
+    /// When we were done with it, where that is not `end_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    over_ns: Option<i64>,
+    /// The failure is of our own making.
+    #[serde(default, skip_serializing_if = "is_false")]
+    ours: bool,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     choices: u16,
+    /// Tokens that the events prove, where that is not `output_tokens`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    streamed_tokens: Option<u64>,
     /// The server's own count, where it is not `output_tokens`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage_output_tokens: Option<u64>,
@@ -205,7 +217,12 @@ impl<'a> Row<'a> {
             stall_ns: record.stall.map(Span::as_ns),
             retries: record.retries,
             stamp: record.stamp.name().into(),
+            sent_uncertainty_ns: record.sent_uncertainty.as_ns(),
+            pool_wait_ns: record.pool_wait.map(Span::as_ns),
+            over_ns: ns(Some(record.over).filter(|over| record.end != Some(*over))),
+            ours: record.ours,
             choices: record.choices,
+            streamed_tokens: Some(record.streamed_tokens).filter(|n| record.output_tokens != Some(*n)),
             usage_output_tokens: completion_tokens.filter(|_| usage_says_more(record)),
             oddities: Oddities::of(&record.counters),
             gaps_ns: record.gaps.as_ref().map(|gaps| gaps.iter().map(|gap| gap.as_ns()).collect()),
@@ -243,9 +260,11 @@ impl<'a> Row<'a> {
                 Phase::name,
             )?,
             due: at(self.due_ns)?,
+            pool_wait: self.pool_wait_ns.map(Span::from_ns),
             begun: maybe(self.begun_ns)?,
             connected: maybe(self.connected_ns)?,
             sent: maybe(self.sent_ns)?,
+            sent_uncertainty: Span::from_ns(self.sent_uncertainty_ns),
             head: maybe(self.head_ns)?,
             event: maybe(self.event_ns)?,
             first: maybe(self.first_ns)?,
@@ -253,12 +272,14 @@ impl<'a> Row<'a> {
             last: maybe(self.last_ns)?,
             done: maybe(self.done_ns)?,
             end: maybe(self.end_ns)?,
+            over: maybe(self.over_ns.or(self.end_ns))?.ok_or("neither end_ns nor over_ns is given")?,
             reused: self.reused,
             status: self.status,
             error: self
                 .error
                 .map(|word| named("error", &word, ErrorClass::ALL, ErrorClass::name))
                 .transpose()?,
+            ours: self.ours,
             detail: self.detail.map(|words| words.into_owned().into_boxed_str()),
             finish_reason: self.finish_reason.as_deref().map(FinishReason::from_name),
             usage: Usage {
@@ -272,6 +293,10 @@ impl<'a> Row<'a> {
             token_source,
             events: self.events,
             n_first: self.n_first,
+            streamed_tokens: self
+                .streamed_tokens
+                .or(self.output_tokens)
+                .ok_or("neither output_tokens nor streamed_tokens is given")?,
             choices: self.choices,
             bytes: self.bytes,
             coalesced: self.coalesced,

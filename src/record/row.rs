@@ -12,9 +12,13 @@ pub struct Record {
     pub stage: u16,
     pub phase: Phase,
     pub due: Instant,
+    /// How long it waited for a free connection or a free slot of the pool, within begun - due; `None` = it did not.
+    pub pool_wait: Option<Span>,
     pub begun: Option<Instant>,
     pub connected: Option<Instant>,
     pub sent: Option<Instant>,
+    /// How much later than `sent` the first byte can have left: until that enter returned.
+    pub sent_uncertainty: Span,
     pub head: Option<Instant>,
     pub event: Option<Instant>,
     pub first: Option<Instant>,
@@ -22,9 +26,13 @@ pub struct Record {
     pub last: Option<Instant>,
     pub done: Option<Instant>,
     pub end: Option<Instant>,
+    /// When we were done with it: `end`, or the instant of the failure or of our cancelling. Its age is counted to here.
+    pub over: Instant,
     pub reused: bool,
     pub status: Option<u16>,
     pub error: Option<ErrorClass>,
+    /// A failure of our own making (files, ports, pool): never counted against the target.
+    pub ours: bool,
     pub detail: Option<Box<str>>,
     pub finish_reason: Option<FinishReason>,
     pub usage: Usage,
@@ -35,6 +43,8 @@ pub struct Record {
     pub events: u32,
     /// Tokens of the first token-bearing event, 1 if unknown.
     pub n_first: u32,
+    /// Tokens that its token-bearing events prove: their own counts where known, else one for each.
+    pub streamed_tokens: u64,
     /// Choices asked for.
     pub choices: u16,
     pub bytes: u64,

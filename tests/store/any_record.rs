@@ -20,9 +20,11 @@ pub fn plain(index: u64) -> Record {
         stage: 0,
         phase: Phase::Measured,
         due: START + Span::from_ms(1),
+        pool_wait: None,
         begun: at(2),
         connected: None,
         sent: at(2),
+        sent_uncertainty: Span::from_us(9),
         head: at(20),
         event: at(21),
         first: at(22),
@@ -30,9 +32,11 @@ pub fn plain(index: u64) -> Record {
         last: at(60),
         done: at(60),
         end: at(61),
+        over: START + Span::from_ms(61),
         reused: true,
         status: Some(200),
         error: None,
+        ours: false,
         detail: None,
         finish_reason: Some(FinishReason::Length),
         usage: Usage { prompt_tokens: Some(128), completion_tokens: Some(8), ..Usage::default() },
@@ -41,6 +45,7 @@ pub fn plain(index: u64) -> Record {
         token_source: TokenSource::Usage,
         events: 8,
         n_first: 1,
+        streamed_tokens: 8,
         choices: 1,
         bytes: 2_000,
         coalesced: 1,
@@ -89,6 +94,7 @@ pub fn any_record() -> impl Strategy<Value = Record> {
         select(vec![Phase::Warmup, Phase::Measured, Phase::Cooldown]),
         instant(),
         vec(of(instant()), 10),
+        (of(span()), span(), any::<bool>(), instant(), any::<bool>()),
     );
     let outcome = (
         any::<bool>(),
@@ -105,6 +111,7 @@ pub fn any_record() -> impl Strategy<Value = Record> {
         any::<u32>(),
         any::<u32>(),
         any::<u16>(),
+        (any::<bool>(), any::<u64>()),
     );
     let reads = (
         any::<u64>(),
@@ -117,9 +124,9 @@ pub fn any_record() -> impl Strategy<Value = Record> {
     );
     (identity, outcome, tokens, reads).prop_map(
         |(
-            (index, shard, stage, phase, due, at),
+            (index, shard, stage, phase, due, at, (pool_wait, sent_uncertainty, ended, over, ours)),
             (reused, status, error, detail, finish_reason, counters),
-            (counts, asked_output_tokens, token_source, events, n_first, choices),
+            (counts, asked_output_tokens, token_source, events, n_first, choices, (by_events, streamed)),
             (bytes, coalesced, uncertainty, stall, retries, stamp, gaps),
         )| {
             let usage = Usage {
@@ -137,6 +144,11 @@ pub fn any_record() -> impl Strategy<Value = Record> {
                 stage,
                 phase,
                 due,
+                pool_wait,
+                sent_uncertainty,
+                over: at[9].filter(|_| ended).unwrap_or(over),
+                ours,
+                streamed_tokens: output_tokens.filter(|_| by_events).unwrap_or(streamed),
                 begun: at[0],
                 connected: at[1],
                 sent: at[2],

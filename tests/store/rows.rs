@@ -75,7 +75,7 @@ fn the_keys_of_a_row_are_the_published_ones_in_their_order() {
             r#""status":200,"ok":true,"error":null,"detail":null,"finish_reason":"length","input_tokens":128,"#,
             r#""cached_tokens":null,"output_tokens":8,"reasoning_tokens":null,"asked_output_tokens":8,"#,
             r#""token_source":"usage","events":8,"n_first":1,"bytes":2000,"coalesced":1,"uncertainty_ns":30000,"#,
-            r#""stall_ns":7000000,"retries":0,"stamp":"software"}"#,
+            r#""stall_ns":7000000,"retries":0,"stamp":"software","sent_uncertainty_ns":9000}"#,
             "\n"
         )
     );
