@@ -11,5 +11,6 @@ pub mod record;
 pub mod report;
 pub mod ring;
 pub mod store;
+pub mod schedule;
 pub mod time;
 pub mod wire;
