@@ -5,9 +5,11 @@
 
 mod limits;
 mod load;
+mod raw;
 mod target;
 mod validated;
 
+pub use raw::{ConfigError, Raw, StageOptions, Text, nearest};
 pub use limits::Limits;
 pub use load::{Extent, Load, Offered, Shape, Stage};
 pub use target::{Endpoint, Header, Target, Timeouts};

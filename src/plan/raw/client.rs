@@ -1,0 +1,24 @@
+//! The options of our own side, each declared once: flag, key and help; decides nothing.
+
+use super::Text;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+/// Our own side. Section `[client]`.
+#[derive(Args, Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[command(next_help_heading = "Client")]
+pub struct ClientOptions {
+    /// Cores to drive with: a number, or auto (the fewest with an expected rho of at most 0.3)
+    #[arg(long, value_name = "N")]
+    pub shards: Option<Text>,
+    /// CPUs the shards may be pinned to, such as 0,2-5 [default: those this process may run on]
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<Text>,
+    /// Most connections open at once: a number, or auto (what the load, files and ports allow)
+    #[arg(long, value_name = "N")]
+    pub connections: Option<Text>,
+    /// Open no connection before the first request is due
+    #[arg(long, value_name = "BOOL")]
+    pub no_preconnect: Option<bool>,
+}

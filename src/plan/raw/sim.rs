@@ -1,0 +1,45 @@
+//! The options of the embedded simulator, each declared once: flag, key and help; decides nothing.
+
+use super::Text;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+/// The embedded simulator. Section `[sim]`; the flags of `lowrho run` start with `--sim-`, those of `lowrho sim` do not.
+#[derive(Args, Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[command(next_help_heading = "Simulator")]
+pub struct SimOptions {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(id = "sim-listen", long = "sim-listen", value_name = "ADDR:PORT")]
+    pub listen: Option<Text>,
+    /// CPUs of the simulator, one shard each, such as 1 or 4-7 [default: one, the last allowed]
+    #[arg(id = "sim-cpus", long = "sim-cpus", value_name = "LIST")]
+    pub cpus: Option<Text>,
+    /// Name of the model it serves
+    #[arg(id = "sim-model", long = "sim-model", value_name = "NAME")]
+    pub model: Option<Text>,
+    /// Time to the first token: a span such as 20ms, or uniform:5ms:20ms, normal:m:s, lognormal:m:s
+    #[arg(id = "sim-ttft", long = "sim-ttft", value_name = "SPAN")]
+    pub ttft: Option<Text>,
+    /// Time between tokens: a span such as 5ms, or a distribution as for ttft
+    #[arg(id = "sim-itl", long = "sim-itl", value_name = "SPAN")]
+    pub itl: Option<Text>,
+    /// Added to the first token's time for every token of the prompt
+    #[arg(id = "sim-prefill-per-token", long = "sim-prefill-per-token", value_name = "SPAN")]
+    pub prefill_per_token: Option<Text>,
+    /// Tokens in one event
+    #[arg(id = "sim-tokens-per-event", long = "sim-tokens-per-event", value_name = "N")]
+    pub tokens_per_event: Option<Text>,
+    /// Most requests answered at once; the others wait [default: no limit]
+    #[arg(id = "sim-max-running", long = "sim-max-running", value_name = "N")]
+    pub max_running: Option<Text>,
+    /// What goes wrong, and how often; may be given again
+    #[arg(id = "sim-fault", long = "sim-fault", value_name = "FAULT")]
+    pub fault: Vec<Text>,
+    /// Seed of everything random in the simulator
+    #[arg(id = "sim-seed", long = "sim-seed", value_name = "N")]
+    pub seed: Option<Text>,
+    /// Write the truth about every request to this file, one JSON object a line
+    #[arg(id = "sim-log", long = "sim-log", value_name = "FILE")]
+    pub log: Option<Text>,
+}

@@ -1,0 +1,62 @@
+//! The options of the target, each declared once: flag, key and help; decides nothing.
+
+use super::Text;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+/// Who is driven. Section `[target]`.
+#[derive(Args, Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[command(next_help_heading = "Target")]
+pub struct TargetOptions {
+    /// Server to drive: http://host:port[/base], or the full URL of the API
+    ///
+    /// A base that ends in /v1 is not doubled, and a URL that ends in the API's own path is used as it is. The final
+    /// URL is printed. User info before the host is sent as basic authorization, and hidden in everything written.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<Text>,
+    /// Drive the embedded simulator, started in this process on its own core
+    #[arg(long, value_name = "BOOL")]
+    pub sim: Option<bool>,
+    /// Dialect of the API: chat, completions
+    #[arg(long, value_name = "API")]
+    pub api: Option<Text>,
+    /// Model to ask for; when left out, the first of /v1/models
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<Text>,
+    /// Header added to every request; may be given again
+    #[arg(long, value_name = "K:V")]
+    pub header: Vec<Text>,
+    /// Header whose value is *** in everything written; may be given again
+    ///
+    /// Authorization, Proxy-Authorization, X-API-Key, Api-Key and Cookie are hidden without being named.
+    #[arg(long, value_name = "NAME")]
+    pub secret_header: Vec<Text>,
+    /// Sent as Authorization: Bearer KEY; the environment's OPENAI_API_KEY when left out
+    #[arg(long, value_name = "KEY")]
+    pub api_key: Option<Text>,
+    /// JSON object merged into the body of every request; its keys win
+    #[arg(long, value_name = "JSON")]
+    pub extra_body: Option<Text>,
+    /// Wait this long for the server to answer before anything is sent, such as 60s
+    #[arg(long, value_name = "SPAN")]
+    pub wait_ready: Option<Text>,
+    /// A request may take this long in all
+    #[arg(long, value_name = "SPAN")]
+    pub timeout: Option<Text>,
+    /// A connection may take this long to come up
+    #[arg(long, value_name = "SPAN")]
+    pub timeout_connect: Option<Text>,
+    /// Longest wait for the first byte of a response [default: off]
+    #[arg(long, value_name = "SPAN")]
+    pub timeout_first_byte: Option<Text>,
+    /// Longest wait for the first token [default: off]
+    #[arg(long, value_name = "SPAN")]
+    pub timeout_first_token: Option<Text>,
+    /// Longest silence inside a response [default: off]
+    #[arg(long, value_name = "SPAN")]
+    pub timeout_idle: Option<Text>,
+    /// Send nothing before the run: what the server does is then unknown
+    #[arg(long, value_name = "BOOL")]
+    pub no_probe: Option<bool>,
+}
