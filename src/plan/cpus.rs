@@ -1,5 +1,22 @@
 //! Lists of CPUs as `0,2-5`; knows nothing of the machine's own.
 
+use super::reading::{Given, Reading};
+
+/// CPUs of a list that are all among `allowed`; an empty list beside a mistake.
+pub(super) fn read(r: &mut Reading, given: Given<'_>, allowed: &[usize]) -> Vec<usize> {
+    let cpus = r.parsed(given, "a list such as 0,2-5", parse_cpus).unwrap_or_default();
+    if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        r.refuse(
+            given,
+            format_cpus(allowed),
+            format!(
+                "this process may not run on CPU {cpu}: see its affinity (taskset -p), cpuset or container"
+            ),
+        );
+    }
+    cpus
+}
+
 /// Reads `0,2-5`: numbers and ranges, in any order, each CPU once, sorted.
 ///
 /// # Errors
@@ -48,12 +65,9 @@ mod tests {
 
     #[test]
     fn numbers_and_ranges_are_read_in_any_order() {
-        for (text, cpus) in [
-            ("0", vec![0]),
-            ("0,2-5", vec![0, 2, 3, 4, 5]),
-            ("4-5, 1", vec![1, 4, 5]),
-            ("3-3", vec![3]),
-        ] {
+        for (text, cpus) in
+            [("0", vec![0]), ("0,2-5", vec![0, 2, 3, 4, 5]), ("4-5, 1", vec![1, 4, 5]), ("3-3", vec![3])]
+        {
             assert_eq!(parse_cpus(text), Ok(cpus), "{text}");
         }
     }

@@ -3,14 +3,34 @@
 //! Pure: no file, no environment, no clock. What the machine allows comes in as [`Limits`]; after a [`Plan`] exists
 //! nothing checks again, and no key of it is defaulted anywhere else.
 
+mod check;
+mod client;
+mod cpus;
+mod expected;
 mod limits;
 mod load;
+mod mistake;
+mod payload;
+mod pool;
 mod raw;
+mod reading;
+mod secrets;
+mod sim;
+mod stages;
 mod target;
+#[cfg(test)]
+mod tests;
 mod validated;
 
-pub use raw::{ConfigError, Raw, StageOptions, Text, nearest};
+pub use client::{Client, SHARD_LOCKED_BYTES};
+pub use cpus::{format_cpus, parse_cpus};
+pub use expected::{EASY_RHO, EVENT_COST, GUESSED_E2E};
 pub use limits::Limits;
 pub use load::{Extent, Load, Offered, Shape, Stage};
+pub use mistake::{Key, Mistake, PlanError};
+pub use payload::{Payload, PromptAs, Prompts};
+pub use raw::{ConfigError, Raw, SimOptions, StageOptions, Text, nearest};
+pub use secrets::REDACTED;
+pub use sim::{SIM_LISTEN, SimPlan};
 pub use target::{Endpoint, Header, Target, Timeouts};
-pub use validated::{Client, Output, Payload, Plan, PromptAs, Records, Require, SimPlan};
+pub use validated::{Output, Plan, Records, Require};

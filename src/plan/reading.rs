@@ -19,12 +19,15 @@ pub(super) enum Place {
     Option(Key),
     /// A key of the stage with this number, counted from 1.
     Stage(usize, &'static str),
+    /// Something that no option can change.
+    Machine(&'static str),
 }
 
 impl Place {
     fn name(self) -> String {
         match self {
             Self::Option(key) => format!("{} ({} in a file)", key.flag(), key.path()),
+            Self::Machine(what) => format!("{what} of this machine"),
             Self::Stage(n, name) => format!("[[stage]] number {n}, {}", name.replace('_', "-")),
         }
     }
@@ -58,11 +61,22 @@ pub(super) struct Bounds {
 #[derive(Default)]
 pub(super) struct Reading {
     mistakes: Vec<Mistake>,
+    simulator_alone: bool,
 }
 
 impl Reading {
+    /// Reads the flags of `lowrho sim`, which do not say whose they are.
+    pub(super) fn of_the_simulator_alone() -> Self {
+        Self { simulator_alone: true, ..Self::default() }
+    }
+
     /// Refuses what was given.
-    pub(super) fn refuse(&mut self, given: Given<'_>, accepted: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn refuse(
+        &mut self,
+        given: Given<'_>,
+        accepted: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
         self.note(given.place, given.value.map(|text| text.0.clone()), accepted, remedy);
     }
 
@@ -74,8 +88,11 @@ impl Reading {
         accepted: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        let (accepted, remedy) = (accepted.into(), remedy.into());
-        self.mistakes.push(Mistake { place: place.name(), value, accepted, remedy });
+        let place = match place {
+            Place::Option(key) if self.simulator_alone => key.flag().replacen("--sim-", "--", 1),
+            place => place.name(),
+        };
+        self.mistakes.push(Mistake { place, value, accepted: accepted.into(), remedy: remedy.into() });
     }
 
     /// The value, unless a mistake was noted.
@@ -134,7 +151,8 @@ impl Reading {
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
         if found.is_none() {
             let names = words.iter().map(|(word, _)| *word);
-            let remedy = nearest(text, names.clone()).map_or(String::new(), |near| format!("did you mean {near}?"));
+            let remedy =
+                nearest(text, names.clone()).map_or(String::new(), |near| format!("did you mean {near}?"));
             self.refuse(given, names.collect::<Vec<_>>().join(", "), remedy);
         }
         found

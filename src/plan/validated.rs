@@ -1,6 +1,7 @@
-//! The plan itself: what a run is made from; checks nothing, since only the checks of this room make one.
+//! The plan itself: what a run is made from; only the checks of this room make one.
 
-use super::{Load, Target};
+use super::raw::Raw;
+use super::{Client, Load, Payload, SimPlan, Target};
 
 /// A run, every bound of which has been checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,47 +24,8 @@ pub struct Plan {
     pub max_error_share: f64,
     /// What the plan had to give up, in words for the report (one CPU shared with the simulator, ...).
     pub caveats: Vec<String>,
-}
-
-/// What is sent.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Payload {
-    /// Lengths of synthetic prompts, in tokens, in text form.
-    pub input_tokens: String,
-    /// Lengths asked of the answers, in tokens, in text form.
-    pub output_tokens: String,
-    /// A file of prompts, one JSON object a line, instead of synthetic ones.
-    pub prompts: Option<String>,
-    /// How a prompt is written.
-    pub prompt_as: PromptAs,
-    /// Answers asked per request (`n`).
-    pub choices: u32,
-    /// Whether `ignore_eos` is sent.
-    pub ignore_eos: bool,
-    /// Whether `stream_options.include_usage` is sent.
-    pub include_usage: bool,
-    /// Whether every request carries `x-request-id: <run>-<index>`.
-    pub request_id: bool,
-}
-
-/// How a prompt is written in the body.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum PromptAs {
-    /// As text.
-    Text,
-    /// As an array of token ids (completions only).
-    Ids,
-}
-
-/// Our own side: shards and connections.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Client {
-    /// The CPU of each shard; its length is the number of shards.
-    pub cpus: Vec<usize>,
-    /// The most connections open at once, over all shards.
-    pub connections: usize,
-    /// Whether connections for the expected concurrency are opened before the first due instant.
-    pub preconnect: bool,
+    /// What was asked, the defaults filled in: what the effective config is written from.
+    pub(super) asked: Raw,
 }
 
 /// What is written and where.
@@ -105,17 +67,4 @@ pub enum Require {
     Suspect,
     /// Any will do.
     Any,
-}
-
-/// The embedded simulator of `run --sim`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SimPlan {
-    /// The CPU of each of its shards.
-    pub cpus: Vec<usize>,
-    /// Time to the first token, in text form.
-    pub ttft: String,
-    /// Time between tokens, in text form.
-    pub itl: String,
-    /// File for the simulator's own log of the truth.
-    pub log: Option<String>,
 }

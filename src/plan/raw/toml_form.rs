@@ -84,7 +84,9 @@ fn unknown_section(section: &str, known: &[(String, Vec<String>)]) -> String {
     let names = known.iter().map(|(name, _)| name.as_str());
     match nearest(section, names.clone()) {
         Some(near) => format!("unknown section {section:?}: did you mean [{near}]?"),
-        None => format!("unknown section {section:?}: the sections are {}", names.collect::<Vec<_>>().join(", ")),
+        None => {
+            format!("unknown section {section:?}: the sections are {}", names.collect::<Vec<_>>().join(", "))
+        }
     }
 }
 
@@ -97,7 +99,10 @@ fn unknown_key(section: &str, key: &str, keys: &[String], known: &[(String, Vec<
     match nearest(key, names.clone()) {
         Some(near) => format!("unknown key {section}.{key}: did you mean {section}.{near}?"),
         None => {
-            format!("unknown key {section}.{key}: the keys of [{section}] are {}", names.collect::<Vec<_>>().join(", "))
+            format!(
+                "unknown key {section}.{key}: the keys of [{section}] are {}",
+                names.collect::<Vec<_>>().join(", ")
+            )
         }
     }
 }
@@ -117,12 +122,18 @@ mod tests {
             refusal("[load]\nmax_concurrency = 5"),
             "unknown key load.max_concurrency: did you mean load.max-concurrency?"
         );
-        assert_eq!(refusal("[[stage]]\nrate_end = 5"), "unknown key stage.rate_end: did you mean stage.rate-end?");
+        assert_eq!(
+            refusal("[[stage]]\nrate_end = 5"),
+            "unknown key stage.rate_end: did you mean stage.rate-end?"
+        );
     }
 
     #[test]
     fn a_key_of_another_section_is_sent_there() {
-        assert_eq!(refusal("[target]\nwarmup = \"5s\""), "unknown key target.warmup: warmup belongs in [load]");
+        assert_eq!(
+            refusal("[target]\nwarmup = \"5s\""),
+            "unknown key target.warmup: warmup belongs in [load]"
+        );
         assert_eq!(refusal("rate = 5"), "unknown section \"rate\": rate is a key of [load]");
     }
 

@@ -1,5 +1,12 @@
 //! Who is driven: the endpoint, what every request says in its head, and how long we wait; opens no connection.
 
+mod basic;
+mod headers;
+mod read;
+mod url;
+
+pub(super) use read::read;
+
 use crate::time::Span;
 use crate::wire::Api;
 use std::fmt;

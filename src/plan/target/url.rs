@@ -75,7 +75,9 @@ fn host_and_port(text: &str) -> Result<(String, u16), UrlError> {
         return Err(UrlError("the host is missing"));
     }
     if !host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:".contains(&b)) {
-        return Err(UrlError("a host is made of letters, digits, '-', '.' and '_' (write others in punycode)"));
+        return Err(UrlError(
+            "a host is made of letters, digits, '-', '.' and '_' (write others in punycode)",
+        ));
     }
     let port = match port {
         None => 80,

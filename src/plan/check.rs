@@ -1,0 +1,123 @@
+//! From options to a plan: the defaults filled in, every option read, what excludes what; each bound once.
+
+use super::mistake::PlanError;
+use super::raw::Raw;
+use super::reading::{Reading, option};
+use super::secrets::redacted;
+use super::{Limits, Output, Plan, Records, Require, client, payload, sim, stages, target};
+
+impl Plan {
+    /// The plan that `asked` means on a machine with these `limits`.
+    ///
+    /// # Errors
+    /// Every mistake found, each with its flag, its value, what is accepted and what to do.
+    pub fn new(asked: Raw, limits: &Limits) -> Result<Self, PlanError> {
+        let raw = filled(asked);
+        let mut reading = Reading::default();
+        let r = &mut reading;
+        let target = target::read(r, &raw);
+        let load = stages::read(r, &raw);
+        let payload = payload::read(r, &raw);
+        let sim = sim::read(r, &raw, limits);
+        let output = output(r, &raw);
+        let require = r.word(option!(raw.verdict.require), &REQUIRE).unwrap_or(Require::Suspect);
+        let max_error_share = share(r, &raw);
+        // Whether the load fits the machine can only be asked of a load that is well.
+        let (client, caveats) = if reading.is_clean() {
+            client::read(&mut reading, &raw, limits, &load, &payload, sim.as_ref())
+        } else {
+            Default::default()
+        };
+        reading.done(())?;
+        Ok(Self { target, load, payload, client, output, sim, require, max_error_share, caveats, asked: raw })
+    }
+
+    /// The effective config in its TOML form, every default written out and every secret hidden.
+    #[must_use]
+    pub fn effective_toml(&self) -> String {
+        redacted(self.asked.clone()).to_toml()
+    }
+}
+
+const REQUIRE: [(&str, Require); 3] =
+    [("valid", Require::Valid), ("suspect", Require::Suspect), ("any", Require::Any)];
+
+const RECORDS: [(&str, Records); 3] =
+    [("none", Records::None), ("failed", Records::Failed), ("all", Records::All)];
+
+/// `asked` over the defaults, less the defaults that what was asked excludes: what is left is what happens.
+fn filled(asked: Raw) -> Raw {
+    let mut defaults = Raw::defaults();
+    let load = &mut defaults.load;
+    let closed = asked.load.concurrency.is_some() || asked.stage.iter().any(|s| s.concurrency.is_some());
+    if closed {
+        load.arrival = None;
+    } else {
+        (load.ramp, load.think_time) = (None, None);
+    }
+    if asked.load.requests.is_some() || !asked.stage.is_empty() {
+        load.duration = None;
+    }
+    if asked.payload.prompts.is_some() {
+        defaults.payload.input_tokens = None;
+    }
+    if asked.target.sim != Some(true) {
+        defaults.sim = Default::default();
+    }
+    let mut raw = asked.over(defaults);
+    later_of_one_name(&mut raw.target.header, ':');
+    later_of_one_name(&mut raw.output.tag, '=');
+    raw
+}
+
+/// Keeps the last of the entries whose names, before `sign`, are the same.
+fn later_of_one_name(entries: &mut Vec<super::Text>, sign: char) {
+    let name = |entry: &super::Text| {
+        entry.as_str().split(sign).next().map_or(String::new(), |name| name.trim().to_ascii_lowercase())
+    };
+    let names: Vec<String> = entries.iter().map(name).collect();
+    let mut at = 0;
+    entries.retain(|_| {
+        at += 1;
+        !names[at..].contains(&names[at - 1])
+    });
+}
+
+fn share(r: &mut Reading, raw: &Raw) -> f64 {
+    let given = option!(raw.verdict.max_error_share);
+    let share = given.value.and_then(|text| text.as_str().parse::<f64>().ok());
+    share.filter(|share| (0.0..=1.0).contains(share)).unwrap_or_else(|| {
+        r.refuse(given, "a share from 0 to 1", "1 = whatever fails; 0.01 = one request in a hundred");
+        1.0
+    })
+}
+
+fn output(r: &mut Reading, raw: &Raw) -> Output {
+    let tags = raw.output.tag.iter().filter_map(|tag| match tag.as_str().split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Some((key.trim().to_owned(), value.to_owned())),
+        _ => {
+            let place = option!(@place output.tag);
+            r.note(place, Some(tag.0.clone()), "KEY=VALUE", "");
+            None
+        }
+    });
+    let tags = tags.collect();
+    let (quiet, verbose) = (raw.output.quiet == Some(true), raw.output.verbose == Some(true));
+    if quiet && verbose {
+        r.note(
+            option!(@place output.quiet),
+            Some("true".into()),
+            "quiet or verbose",
+            "leave one of them out",
+        );
+    }
+    Output {
+        dir: r.text(option!(raw.output.out), "the name of a directory"),
+        records: r.word(option!(raw.output.records), &RECORDS).unwrap_or(Records::All),
+        record_gaps: raw.output.record_gaps == Some(true),
+        tags,
+        json: raw.output.json == Some(true),
+        quiet,
+        verbose,
+    }
+}

@@ -1,0 +1,131 @@
+//! The options of our own side to shards and connections, and whether this machine can carry them; pins and opens nothing.
+
+use super::raw::Raw;
+use super::reading::{Given, Place, Reading, option};
+use super::{Limits, Load, Payload, SimPlan, cpus, expected, format_cpus, pool};
+use crate::time::{Span, format_span};
+
+/// Our own side: shards and connections.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Client {
+    /// The CPU of each shard; its length is the number of shards.
+    pub cpus: Vec<usize>,
+    /// The most connections open at once, over all shards.
+    pub connections: usize,
+    /// Whether connections for the expected concurrency are opened before the first due instant.
+    pub preconnect: bool,
+    /// Streamed events per second at the load's peak, as far as they can be told before the run.
+    pub expected_events_per_s: f64,
+    /// The utilization of each shard that follows at [`expected::EVENT_COST`].
+    pub expected_rho: f64,
+}
+
+/// Reads section `[client]`, the load being known, and adds what had to be given up.
+pub(super) fn read(
+    r: &mut Reading,
+    raw: &Raw,
+    limits: &Limits,
+    load: &Load,
+    payload: &Payload,
+    sim: Option<&SimPlan>,
+) -> (Client, Vec<String>) {
+    let mut caveats = Vec::new();
+    machine(r, limits);
+    let cores = cores(r, raw, limits, sim, &mut caveats);
+    let itl = sim.map(|sim| Span::from_s_f64(sim.itl.mean_ns() / 1e9));
+    let events_per_s = expected::events_per_s(load, payload, itl);
+    let most = cores.len().min(load.slots().unwrap_or(usize::MAX)).max(1);
+    let shards = match option!(raw.client.shards) {
+        given if given.value.is_some_and(|text| text.as_str() == "auto") => {
+            expected::shards(events_per_s, most)
+        }
+        given => explicit_shards(r, given, most, &cores),
+    };
+    let cpus: Vec<usize> = cores.into_iter().take(shards).collect();
+    let expected_rho = expected::rho(events_per_s, shards);
+    if expected_rho > 0.5 {
+        caveats.push(format!(
+            "expected rho of each of {shards} shards is {expected_rho:.2} at {} an event: \
+             above 0.5 the client's own queueing shows; give it more cores (--cpus) or a lower rate",
+            format_span(expected::EVENT_COST)
+        ));
+    }
+    memlock(r, limits, shards + sim.map_or(0, |sim| sim.cpus.len()));
+    let connections = pool::read(r, raw, limits, load, payload, sim);
+    let preconnect = raw.client.no_preconnect != Some(true);
+    (Client { cpus, connections, preconnect, expected_events_per_s: events_per_s, expected_rho }, caveats)
+}
+
+/// What no option can change.
+fn machine(r: &mut Reading, limits: &Limits) {
+    /// Deferred task running and multishot receive with control messages came with it.
+    const OLDEST: (u32, u32) = (6, 1);
+    if limits.kernel < OLDEST {
+        let version = format!("{}.{}", limits.kernel.0, limits.kernel.1);
+        r.note(
+            Place::Machine("kernel"),
+            Some(version),
+            "Linux 6.1 or later",
+            "run on a host with a newer kernel",
+        );
+    }
+    if let Some(why) = &limits.io_uring_forbidden {
+        r.note(
+            Place::Machine("io_uring"),
+            Some(why.clone()),
+            "a kernel and container that allow io_uring",
+            "sysctl kernel.io_uring_disabled=0; in a container a seccomp profile that allows io_uring_setup, \
+             io_uring_enter and io_uring_register (docker run --security-opt seccomp=...)",
+        );
+    }
+}
+
+/// The CPUs that shards may have, the simulator's left out where there are others.
+fn cores(
+    r: &mut Reading,
+    raw: &Raw,
+    limits: &Limits,
+    sim: Option<&SimPlan>,
+    caveats: &mut Vec<String>,
+) -> Vec<usize> {
+    let given = option!(raw.client.cpus);
+    let allowed =
+        if given.value.is_some() { cpus::read(r, given, &limits.cpus) } else { limits.cpus.clone() };
+    let Some(sim) = sim else { return allowed };
+    let free: Vec<usize> = allowed.iter().copied().filter(|cpu| !sim.cpus.contains(cpu)).collect();
+    if !free.is_empty() {
+        return free;
+    }
+    caveats.push(format!(
+        "client and simulator share CPU {}: each waits for the other, and latencies contain it",
+        format_cpus(&allowed)
+    ));
+    allowed
+}
+
+fn explicit_shards(r: &mut Reading, given: Given<'_>, most: usize, cores: &[usize]) -> usize {
+    let shards = given.value.and_then(|text| text.as_str().parse::<usize>().ok());
+    shards.filter(|shards| (1..=most).contains(shards)).unwrap_or_else(|| {
+        let remedy = match cores.len() {
+            n if n > most => "a shard needs at least one slot of --concurrency".to_owned(),
+            _ => format!("a shard has a CPU of its own, and the shards' are {}", format_cpus(cores)),
+        };
+        r.refuse(given, format!("auto, or a whole number from 1 to {most}"), remedy);
+        1
+    })
+}
+
+/// Memory that one shard's rings keep locked: submission and completion rings, provided buffers' ring, and the
+/// executor's own. See `memlock` in `docs/ARCHITECTURE.md`.
+pub const SHARD_LOCKED_BYTES: u64 = 2 * 1024 * 1024;
+
+fn memlock(r: &mut Reading, limits: &Limits, rings: usize) {
+    let needed = u64::try_from(rings).expect("few shards") * SHARD_LOCKED_BYTES;
+    let Some(allowed) = limits.memlock_bytes.filter(|allowed| *allowed < needed) else { return };
+    r.note(
+        Place::Machine("locked memory"),
+        Some(format!("{} KiB", allowed / 1024)),
+        format!("at least {} KiB for {rings} shards, the simulator's included", needed / 1024),
+        "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1) or take fewer --shards",
+    );
+}

@@ -1,0 +1,113 @@
+//! What a plan is expected to ask of this host, by Little's law and a cost per event; measures nothing.
+
+use super::{Load, Offered, Payload, Prompts, payload::MOST_TOKENS};
+use crate::time::Span;
+
+/// CPU time of a shard for one streamed event, kernel included, until this host's own is measured: prototypes of the
+/// receive path came to 5 to 8 us.
+pub const EVENT_COST: Span = Span::from_us(8);
+
+/// The utilization that `--shards auto` stays below: at 0.3 the mean wait of an event is a fifth of its service time
+/// (M/D/1: rho / (2 (1 - rho))).
+pub const EASY_RHO: f64 = 0.3;
+
+/// Time between the tokens of a stream where nothing is known: a fast server's, so that the guess errs upwards.
+const FAST_ITL: Span = Span::from_ms(5);
+
+/// Time a request takes where nothing is known.
+pub const GUESSED_E2E: Span = Span::from_s(1);
+
+/// Streamed events per second at the load's peak. A closed loop's rate is its server's to decide: `itl` is the time
+/// between tokens, where known.
+pub(super) fn events_per_s(load: &Load, payload: &Payload, itl: Option<Span>) -> f64 {
+    let choices = f64::from(payload.choices);
+    let peak = |offered: &Offered| match offered {
+        Offered::Rate { from_per_s, to_per_s, .. } => {
+            from_per_s.max(*to_per_s) * payload.output_tokens.mean(MOST_TOKENS) * choices
+        }
+        // No server emits faster than it is asked to, and none of today's faster than a token a tenth of a millisecond.
+        Offered::Concurrency(slots) => {
+            let itl = itl.unwrap_or(FAST_ITL).max(Span::from_us(100));
+            whole_f64(*slots) * choices / itl.as_s_f64()
+        }
+    };
+    load.stages.iter().map(|stage| peak(&stage.offered)).fold(0.0, f64::max)
+}
+
+/// The utilization of each of `shards` shards.
+pub(super) fn rho(events_per_s: f64, shards: usize) -> f64 {
+    events_per_s * EVENT_COST.as_s_f64() / whole_f64(shards)
+}
+
+/// The fewest shards with an expected rho of at most [`EASY_RHO`], from 1 to `most`.
+pub(super) fn shards(events_per_s: f64, most: usize) -> usize {
+    (1..most).find(|shards| rho(events_per_s, *shards) <= EASY_RHO).unwrap_or(most.max(1))
+}
+
+impl Load {
+    /// The highest rate of an open loop, in requests per second; `None` for a closed one.
+    #[must_use]
+    pub fn peak_rate_per_s(&self) -> Option<f64> {
+        let rate = |offered: &Offered| match offered {
+            Offered::Rate { from_per_s, to_per_s, .. } => Some(from_per_s.max(*to_per_s)),
+            Offered::Concurrency(_) => None,
+        };
+        self.stages.iter().filter_map(|stage| rate(&stage.offered)).reduce(f64::max)
+    }
+
+    /// The most slots of a closed loop; `None` for an open one.
+    #[must_use]
+    pub fn slots(&self) -> Option<usize> {
+        let slots = |offered: &Offered| match offered {
+            Offered::Concurrency(slots) => Some(*slots),
+            Offered::Rate { .. } => None,
+        };
+        self.stages.iter().filter_map(|stage| slots(&stage.offered)).max()
+    }
+
+    /// Requests in flight when each takes `e2e`: the mean, by Little's law (rate x E2E), and a count that is hardly
+    /// ever exceeded: in an M/G/infinity system the number is Poisson, so four deviations above the mean.
+    #[must_use]
+    pub fn expected_in_flight(&self, e2e: Span) -> (f64, usize) {
+        let (mean, high) = match (self.peak_rate_per_s(), self.slots()) {
+            (Some(per_s), _) => {
+                let mean = per_s * e2e.as_s_f64();
+                (mean, mean + 4.0 * libm::sqrt(mean) + 1.0)
+            }
+            (None, slots) => (whole_f64(slots.unwrap_or(1)), whole_f64(slots.unwrap_or(1))),
+        };
+        let high = high.min(whole_f64(self.max_concurrency.unwrap_or(usize::MAX)));
+        (mean, ceiling(high))
+    }
+}
+
+impl Payload {
+    /// The mean number of prompt tokens, where the plan knows it.
+    #[must_use]
+    pub fn mean_input_tokens(&self) -> Option<f64> {
+        match &self.prompts {
+            Prompts::Synthetic(counts) => Some(counts.mean(MOST_TOKENS)),
+            Prompts::File(_) => None,
+        }
+    }
+
+    /// The mean number of tokens asked of an answer.
+    #[must_use]
+    pub fn mean_output_tokens(&self) -> f64 {
+        self.output_tokens.mean(MOST_TOKENS)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate of load")]
+fn whole_f64(count: usize) -> f64 {
+    count as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float cast saturates, and an estimate above usize is one above every limit"
+)]
+fn ceiling(count: f64) -> usize {
+    libm::ceil(count) as usize
+}

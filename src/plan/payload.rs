@@ -1,0 +1,94 @@
+//! The options of what is sent to the payload; writes no body and opens no file.
+
+use super::raw::Raw;
+use super::reading::{Reading, option};
+use crate::random::Counts;
+
+/// What is sent.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Payload {
+    /// Where prompts come from.
+    pub prompts: Prompts,
+    /// Lengths asked of the answers, in tokens.
+    pub output_tokens: Counts,
+    /// How a prompt is written.
+    pub prompt_as: PromptAs,
+    /// Answers asked per request (`n`).
+    pub choices: u32,
+    /// Whether `ignore_eos` is sent.
+    pub ignore_eos: bool,
+    /// Whether `stream_options.include_usage` is sent.
+    pub include_usage: bool,
+    /// Whether every request carries `x-request-id: <run>-<index>`.
+    pub request_id: bool,
+}
+
+/// Where prompts come from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Prompts {
+    /// Made up, of these lengths in tokens.
+    Synthetic(Counts),
+    /// Lines of this file, one JSON object each.
+    File(String),
+}
+
+/// How a prompt is written in the body.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum PromptAs {
+    /// As text.
+    Text,
+    /// As an array of token ids (completions only).
+    Ids,
+}
+
+/// Tokens of one prompt or answer: the longest contexts of today times ten.
+pub(super) const MOST_TOKENS: u32 = 10_000_000;
+
+const FORMS: [(&str, PromptAs); 2] = [("text", PromptAs::Text), ("ids", PromptAs::Ids)];
+
+/// Reads section `[payload]`.
+pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
+    let (input, file) = (option!(raw.payload.input_tokens), option!(raw.payload.prompts));
+    if input.value.is_some() && file.value.is_some() {
+        r.refuse(
+            input,
+            "--input-tokens or --prompts",
+            "a file's prompts have their own lengths: leave one out",
+        );
+    }
+    let prompts = match r.text(file, "the name of a file") {
+        Some(file) => Prompts::File(file),
+        None => Prompts::Synthetic(counts(r, input)),
+    };
+    let prompt_as = r.word(option!(raw.payload.prompt_as), &FORMS).unwrap_or(PromptAs::Text);
+    if prompt_as == PromptAs::Ids {
+        let given = option!(raw.payload.prompt_as);
+        if raw.target.api.as_ref().is_none_or(|api| api.as_str() != "completions") {
+            r.refuse(
+                given,
+                "text for --api chat",
+                "token ids go to the completions API: add --api completions",
+            );
+        }
+        if file.value.is_some() {
+            r.refuse(given, "text for --prompts", "prompts of a file are sent as they are: leave one out");
+        }
+    }
+    Payload {
+        prompts,
+        output_tokens: counts(r, option!(raw.payload.output_tokens)),
+        prompt_as,
+        choices: r.count(option!(raw.payload.choices), 1..=128).unwrap_or(1),
+        ignore_eos: raw.payload.no_ignore_eos != Some(true),
+        include_usage: raw.payload.no_include_usage != Some(true),
+        request_id: raw.payload.no_request_id != Some(true),
+    }
+}
+
+fn counts(r: &mut Reading, given: super::reading::Given<'_>) -> Counts {
+    let counts = r.parsed(given, "", str::parse::<Counts>).unwrap_or(Counts::constant(1));
+    if counts.law().mean() > f64::from(MOST_TOKENS) {
+        r.refuse(given, format!("a mean of at most {MOST_TOKENS} tokens"), "");
+    }
+    counts
+}

@@ -1,0 +1,122 @@
+//! The options of the embedded simulator to its plan; starts nothing.
+
+use super::raw::{Raw, SimOptions};
+use super::reading::{Reading, option};
+use super::{Limits, PlanError, cpus};
+use crate::random::{Counts, Delays};
+use crate::time::Span;
+use core::net::SocketAddr;
+
+/// The embedded simulator: of `run --sim`, or on its own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SimPlan {
+    /// Where it listens; port 0 = a free one.
+    pub listen: SocketAddr,
+    /// The CPU of each of its shards.
+    pub cpus: Vec<usize>,
+    /// The model it serves.
+    pub model: String,
+    /// Time to the first token.
+    pub ttft: Delays,
+    /// Time between tokens.
+    pub itl: Delays,
+    /// Added to the first token's time for every token of the prompt.
+    pub prefill_per_token: Span,
+    /// Tokens in one event.
+    pub tokens_per_event: Counts,
+    /// The most requests answered at once; `None` = all.
+    pub max_running: Option<usize>,
+    /// What goes wrong, and how often, in text form.
+    pub faults: Vec<String>,
+    /// The seed of everything random in it.
+    pub seed: u64,
+    /// File for its own log of the truth.
+    pub log: Option<String>,
+}
+
+/// Where `lowrho sim` listens unless told: the port that vLLM has made usual.
+pub const SIM_LISTEN: &str = "127.0.0.1:8000";
+
+impl SimPlan {
+    /// The simulator that `asked` means, alone in its process.
+    ///
+    /// # Errors
+    /// Every mistake found, by the flags of `lowrho sim`.
+    pub fn new(mut asked: SimOptions, limits: &Limits) -> Result<Self, PlanError> {
+        asked.listen.get_or_insert(SIM_LISTEN.into());
+        let raw = Raw { sim: asked, ..Raw::default() };
+        let raw = raw.over(Raw { sim: Raw::defaults().sim, ..Raw::default() });
+        let mut reading = Reading::of_the_simulator_alone();
+        let sim = options(&mut reading, &raw, limits);
+        reading.done(sim)
+    }
+
+    /// The mean time from request to last token that it was asked to make, when it keeps up.
+    #[must_use]
+    pub fn expected_e2e(&self, input_tokens: f64, output_tokens: f64) -> Span {
+        let events = output_tokens / self.tokens_per_event.mean(u32::MAX);
+        let ns = self.ttft.mean_ns() + (events - 1.0).max(0.0) * self.itl.mean_ns();
+        Span::from_s_f64(ns / 1e9 + self.prefill_per_token.as_s_f64() * input_tokens)
+    }
+}
+
+/// Reads section `[sim]` of a run: nothing without `--sim`.
+pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPlan> {
+    if raw.target.sim == Some(true) {
+        return Some(options(r, raw, limits));
+    }
+    let asked = &raw.sim;
+    for given in [
+        option!(raw.sim.listen),
+        option!(raw.sim.cpus),
+        option!(raw.sim.model),
+        option!(raw.sim.ttft),
+        option!(raw.sim.itl),
+        option!(raw.sim.prefill_per_token),
+        option!(raw.sim.tokens_per_event),
+        option!(raw.sim.max_running),
+        option!(raw.sim.seed),
+        option!(raw.sim.log),
+    ] {
+        if given.value.is_some() {
+            r.refuse(given, "with --sim only", "add --sim, or leave it out");
+        }
+    }
+    if let Some(fault) = asked.fault.first() {
+        r.note(
+            option!(@place sim.fault),
+            Some(fault.0.clone()),
+            "with --sim only",
+            "add --sim, or leave it out",
+        );
+    }
+    None
+}
+
+fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
+    let delays = |r: &mut Reading, given| r.parsed(given, "", str::parse::<Delays>).unwrap_or(Delays::ZERO);
+    let listen = option!(raw.sim.listen);
+    let listen =
+        r.parsed(listen, "ADDRESS:PORT, such as 127.0.0.1:8000 or [::1]:0", str::parse::<SocketAddr>);
+    let cpus = match option!(raw.sim.cpus) {
+        given if given.value.is_some() => cpus::read(r, given, &limits.cpus),
+        _ => vec![*limits.cpus.last().expect("a process may run somewhere")],
+    };
+    SimPlan {
+        listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0))),
+        cpus,
+        model: r.text(option!(raw.sim.model), "the name of a model").unwrap_or_default(),
+        ttft: delays(r, option!(raw.sim.ttft)),
+        itl: delays(r, option!(raw.sim.itl)),
+        prefill_per_token: r
+            .span(option!(raw.sim.prefill_per_token), Span::ZERO..=Span::from_s(60))
+            .unwrap_or_default(),
+        tokens_per_event: r
+            .parsed(option!(raw.sim.tokens_per_event), "", str::parse::<Counts>)
+            .unwrap_or(Counts::constant(1)),
+        max_running: r.count(option!(raw.sim.max_running), 1..=10_000_000),
+        faults: raw.sim.fault.iter().map(|fault| fault.0.clone()).collect(),
+        seed: r.count(option!(raw.sim.seed), 0..=u64::MAX).unwrap_or_default(),
+        log: r.text(option!(raw.sim.log), "the name of a file"),
+    }
+}

@@ -1,0 +1,86 @@
+//! The headers that every request carries beside our own; writes none.
+
+use super::Header;
+use super::basic;
+use crate::plan::raw::Raw;
+use crate::plan::reading::{Reading, option};
+use crate::plan::secrets::{REDACTED, is_secret};
+
+/// Headers that are ours to write, since framing and measuring rest on them.
+const OURS: [&str; 6] =
+    ["host", "content-length", "transfer-encoding", "connection", "accept-encoding", "content-type"];
+
+const ACCEPTED: &str = "NAME: VALUE, visible ASCII";
+
+/// What to do about a secret that was not saved.
+const GIVE_AGAIN: &str = "secrets are not saved with results: give it again";
+
+/// The headers in the order given; an `Authorization` of its own wins over the key, the key over the URL's user info.
+pub(super) fn read(r: &mut Reading, raw: &Raw, user_info: Option<&str>) -> Vec<Header> {
+    let mut headers: Vec<Header> =
+        raw.target.header.iter().filter_map(|text| one(r, raw, text.as_str())).collect();
+    if headers.iter().any(|header| header.name.eq_ignore_ascii_case("authorization")) {
+        return headers;
+    }
+    if let Some(value) = key(r, raw).or_else(|| user_info.map(basic::authorization)) {
+        headers.push(Header { name: "Authorization".into(), value, secret: true });
+    }
+    headers
+}
+
+fn one(r: &mut Reading, raw: &Raw, text: &str) -> Option<Header> {
+    let place = option!(@place target.header);
+    let Some((name, value)) = text.split_once(':').map(|(name, value)| (name.trim(), value.trim())) else {
+        // Not shown: what has no name may well be a secret.
+        r.note(place, Some(REDACTED.into()), ACCEPTED, "a colon stands between name and value");
+        return None;
+    };
+    let secret = is_secret(name, &raw.target.secret_header);
+    let shown = Some(format!("{name}: {}", if secret { REDACTED } else { value }));
+    if name.is_empty() || !name.bytes().all(is_token) {
+        r.note(place, shown, ACCEPTED, "a name is made of letters, digits and !#$%&'*+-.^_`|~");
+        return None;
+    }
+    if OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
+        r.note(place, shown, ACCEPTED, format!("{name} is written by lowrho itself: leave it out"));
+        return None;
+    }
+    if name.eq_ignore_ascii_case("x-request-id") && raw.payload.no_request_id != Some(true) {
+        r.note(place, shown, ACCEPTED, "every request has an x-request-id of its own: add --no-request-id");
+        return None;
+    }
+    if secret && value == REDACTED {
+        r.note(place, shown, ACCEPTED, format!("{GIVE_AGAIN} with --header '{name}: VALUE'"));
+        return None;
+    }
+    if !value.bytes().all(is_visible) {
+        r.note(place, shown, ACCEPTED, "");
+        return None;
+    }
+    Some(Header { name: name.to_owned(), value: value.to_owned(), secret })
+}
+
+fn key(r: &mut Reading, raw: &Raw) -> Option<String> {
+    let key = raw.target.api_key.as_ref()?.as_str().trim();
+    let place = option!(@place target.api_key);
+    if key == REDACTED {
+        let remedy = format!("{GIVE_AGAIN} with --api-key KEY or the environment's OPENAI_API_KEY");
+        r.note(place, Some(REDACTED.into()), "a key", remedy);
+        return None;
+    }
+    if key.is_empty() || !key.bytes().all(is_visible) {
+        r.note(place, Some(REDACTED.into()), "a key of visible ASCII", "");
+        return None;
+    }
+    Some(format!("Bearer {key}"))
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
+}
+
+/// A field value that cannot end its line.
+fn is_visible(b: u8) -> bool {
+    (b' '..=b'~').contains(&b) || b == b'\t'
+}

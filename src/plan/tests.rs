@@ -1,0 +1,358 @@
+//! Whole plans: what is accepted means what it says, and what is refused says what would be accepted.
+
+use super::*;
+use crate::time::Span;
+use crate::wire::Api;
+
+fn limits() -> Limits {
+    Limits {
+        cpus: vec![0, 1, 2, 3],
+        files: 20_000,
+        source_ports: 28_232,
+        memlock_bytes: Some(8 * 1024 * 1024),
+        kernel: (6, 18),
+        io_uring_forbidden: None,
+    }
+}
+
+fn raw(toml: &str) -> Raw {
+    Raw::from_toml(toml).unwrap()
+}
+
+fn plan(toml: &str) -> Plan {
+    Plan::new(raw(toml), &limits()).unwrap_or_else(|error| panic!("{toml}:\n{error}"))
+}
+
+fn refused_on(toml: &str, limits: &Limits) -> PlanError {
+    match Plan::new(raw(toml), limits) {
+        Err(error) => error,
+        Ok(_) => panic!("accepted: {toml}"),
+    }
+}
+
+const URL: &str = "[target]\nurl = \"http://127.0.0.1:8000\"\n";
+
+#[test]
+fn little_said_means_the_documented_defaults() {
+    let plan = plan(&format!("{URL}[load]\nrate = 10"));
+    assert_eq!(plan.target.endpoint.url(), "http://127.0.0.1:8000/v1/chat/completions");
+    assert_eq!(plan.target.api, Api::Chat);
+    assert_eq!(plan.target.timeouts.total, Span::from_s(600));
+    assert_eq!(plan.target.timeouts.connect, Span::from_s(10));
+    assert_eq!(plan.target.timeouts.first_token, None);
+    assert!(plan.target.probe && plan.client.preconnect && plan.payload.ignore_eos);
+    assert!(plan.payload.include_usage && plan.payload.request_id);
+    assert_eq!(plan.load.stages.len(), 1);
+    assert_eq!(plan.load.stages[0].extent, Extent::Duration(Span::from_s(30)));
+    assert_eq!((plan.load.seed, plan.load.cooldown), (0, Span::from_s(30)));
+    assert_eq!(plan.payload.mean_input_tokens(), Some(128.0));
+    assert_eq!(plan.payload.output_tokens.always(), Some(16));
+    assert_eq!(plan.client.cpus, [0]);
+    assert_eq!((plan.require, plan.output.records), (Require::Suspect, Records::All));
+    assert_eq!(plan.sim, None);
+    assert_eq!(plan.caveats, Vec::<String>::new());
+}
+
+#[test]
+fn every_mistake_names_flag_value_and_what_is_accepted() {
+    let table = [
+        ("[load]\nrate = 0", "--rate", "0", "above 0, at most 10000000 requests/s"),
+        ("[load]\nrate = \"fast\"", "--rate", "fast", "above 0"),
+        ("[load]\nrate = -5", "--rate", "-5", "above 0"),
+        ("[load]\nrate = nan", "--rate", "NaN", "above 0"),
+        ("[load]\nrate = inf", "--rate", "inf", "at most"),
+        ("[load]\nrate = 1\nduration = 10", "--duration", "10", "10ms to"),
+        ("[load]\nrate = 1\nduration = \"0s\"", "--duration", "0s", "10ms to"),
+        ("[load]\nrate = 1\nrequests = 0", "--requests", "0", "from 1 to"),
+        ("[load]\nrate = 1\nrequests = 5\nduration = \"1s\"", "--requests", "5", "exclude each other"),
+        ("[load]\nrate = 1\nconcurrency = 5", "--concurrency", "5", "--rate R --max-concurrency C"),
+        ("[load]\nconcurrency = 5\nmax-concurrency = 5", "--max-concurrency", "5", "an open loop"),
+        ("[load]\nconcurrency = 5\narrival = \"poisson\"", "--arrival", "poisson", "an open loop"),
+        ("[load]\nrate = 5\nramp = \"1s\"", "--ramp", "1s", "a closed loop"),
+        ("[load]\nrate = 5\nthink-time = \"1s\"", "--think-time", "1s", "a closed loop"),
+        ("[load]\nrate = 5\nseed = -1", "--seed", "-1", "from 0"),
+        ("[load]\nrate = 5\nseed = 1.5", "--seed", "1.5", "whole number"),
+        ("[load]\nrate = 5\nrepeat = 0", "--repeat", "0", "from 1 to 1000"),
+        ("[load]\nconcurrency = 0", "--concurrency", "0", "from 1 to"),
+        ("[load]\nrate = 5\n[payload]\ninput-tokens = 0", "--input-tokens", "0", "uniform:a:b"),
+        ("[load]\nrate = 5\n[payload]\ninput-tokens = \"zipf:2\"", "--input-tokens", "zipf:2", "lognormal"),
+        (
+            "[load]\nrate = 5\n[payload]\noutput-tokens = 1000000000",
+            "--output-tokens",
+            "1000000000",
+            "at most",
+        ),
+        ("[load]\nrate = 5\n[payload]\nprompt-as = \"ids\"", "--prompt-as", "ids", "--api completions"),
+        ("[load]\nrate = 5\n[payload]\nprompt-as = \"txt\"", "--prompt-as", "txt", "did you mean text?"),
+        ("[load]\nrate = 5\n[payload]\nchoices = 0", "--choices", "0", "from 1 to 128"),
+        (
+            "[load]\nrate = 5\n[payload]\nprompts = \"p\"\ninput-tokens = 5",
+            "--input-tokens",
+            "5",
+            "leave one out",
+        ),
+        ("[load]\nrate = 5\n[client]\nshards = 0", "--shards", "0", "auto, or a whole number from 1 to 4"),
+        ("[load]\nrate = 5\n[client]\nshards = 5", "--shards", "5", "from 1 to 4"),
+        ("[load]\nrate = 5\n[client]\ncpus = \"7\"", "--cpus", "7", "0-3"),
+        ("[load]\nrate = 5\n[client]\ncpus = \"3-1\"", "--cpus", "3-1", "write 1-3"),
+        ("[load]\nconcurrency = 1\n[client]\nshards = 2", "--shards", "2", "at least one slot"),
+        ("[load]\nrate = 5\n[client]\nconnections = 0", "--connections", "0", "from 1 to"),
+        ("[load]\nconcurrency = 9\n[client]\nconnections = 8", "--connections", "8", "at least the 9"),
+        ("[load]\nrate = 5\n[output]\nrecords = \"some\"", "--records", "some", "none, failed, all"),
+        ("[load]\nrate = 5\n[output]\ntag = [\"x\"]", "--tag", "x", "KEY=VALUE"),
+        ("[load]\nrate = 5\n[output]\nquiet = true\nverbose = true", "--quiet", "true", "quiet or verbose"),
+        ("[load]\nrate = 5\n[verdict]\nrequire = \"good\"", "--require", "good", "valid, suspect, any"),
+        ("[load]\nrate = 5\n[verdict]\nmax-error-share = 2", "--max-error-share", "2", "from 0 to 1"),
+        ("[load]\nrate = 5\n[sim]\nttft = \"1ms\"", "--sim-ttft", "1ms", "with --sim only"),
+    ];
+    for (toml, flag, value, accepted) in table {
+        let error = refused_on(&format!("{URL}{toml}"), &limits());
+        assert_eq!(error.mistakes.len(), 1, "{toml}:\n{error}");
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("{flag} (")), "{flag} in {text}");
+        assert_eq!(error.mistakes[0].value.as_deref(), Some(value), "{text}");
+        assert!(text.contains(accepted), "{accepted} in {text}");
+    }
+}
+
+#[test]
+fn mistakes_of_the_target_are_refused_as_well() {
+    let table = [
+        ("", "--url", "--sim for the embedded simulator"),
+        ("url = \"https://h\"", "--url", "TLS is not in this version"),
+        ("url = \"h:8000\"", "--url", "write the scheme"),
+        ("url = \"http://h\"\nsim = true", "--url", "leave one of --url and --sim out"),
+        ("url = \"http://h\"\napi = \"caht\"", "--api", "did you mean chat?"),
+        ("url = \"http://h\"\nheader = [\"Host: x\"]", "--header", "written by lowrho itself"),
+        ("url = \"http://h\"\nheader = [\"A B: x\"]", "--header", "a name is made of"),
+        ("url = \"http://h\"\nheader = [\"A: x\\r\\nB: y\"]", "--header", "visible ASCII"),
+        ("url = \"http://h\"\nheader = [\"X-Request-Id: 1\"]", "--header", "--no-request-id"),
+        ("url = \"http://h\"\nextra-body = \"[1]\"", "--extra-body", "a JSON object"),
+        ("url = \"http://h\"\nextra-body = \"{\"", "--extra-body", "a JSON object"),
+        ("url = \"http://h\"\ntimeout = \"5\"", "--timeout", "write 5s"),
+        ("url = \"http://h\"\ntimeout = \"1s\"\ntimeout-idle = \"2s\"", "--timeout-idle", "never fires"),
+        ("url = \"http://h\"\nmodel = \"\"", "--model", "the name of a model"),
+        ("url = \"http://h\"\napi-key = \"a\\nb\"", "--api-key", "visible ASCII"),
+    ];
+    for (target, flag, remedy) in table {
+        let error = refused_on(&format!("[target]\n{target}\n[load]\nrate = 5"), &limits());
+        let text = error.to_string();
+        assert_eq!(error.mistakes.len(), 1, "{text}");
+        assert!(text.starts_with(&format!("{flag} (")) && text.contains(remedy), "{remedy} in {text}");
+    }
+}
+
+#[test]
+fn no_message_shows_a_secret() {
+    for target in [
+        "url = \"http://me:hunter2@h:0\"",
+        "url = \"https://me:hunter2@h\"",
+        "url = \"http://h\"\nheader = [\"hunter2\"]",
+        "url = \"http://h\"\nheader = [\"Cookie: hunter2\\u0001\"]",
+        "url = \"http://h\"\nheader = [\"X-Own: hunter2\\u0001\"]\nsecret-header = [\"x-own\"]",
+        "url = \"http://h\"\napi-key = \"hunter2\\u0001\"",
+    ] {
+        let text = refused_on(&format!("[target]\n{target}\n[load]\nrate = 5"), &limits()).to_string();
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn no_load_says_which_two_there_are() {
+    let text = refused_on(URL, &limits()).to_string();
+    assert!(text.contains("--rate 10 (open loop, requests/s) or --concurrency 8 (closed loop)"), "{text}");
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let error = refused_on("[load]\nrate = 0\nduration = 5\n[payload]\nchoices = 0", &limits());
+    assert_eq!(error.mistakes.len(), 4, "url, rate, duration, choices:\n{error}");
+}
+
+#[test]
+fn stages_say_which_of_them_is_wrong() {
+    let ok = "[[stage]]\nrate = 1\nduration = \"1s\"\n";
+    for (stage, name, accepted) in [
+        ("rate = 1", "duration", "how long it lasts"),
+        ("duration = \"1s\"", "rate", "rate = 10 or concurrency = 8"),
+        ("rate = 1\nconcurrency = 2\nduration = \"1s\"", "concurrency", "exclude each other"),
+        ("rate = 1\nshape = \"linear\"\nduration = \"1s\"", "shape", "rate-end = 100"),
+        ("rate = 1\nrate-end = 0\nduration = \"1s\"", "rate-end", "above 0"),
+        (
+            "rate = 1\nrate-end = 5\nshape = \"geometrical\"\nduration = \"1s\"",
+            "shape",
+            "did you mean geometric?",
+        ),
+        ("concurrency = 1\nduration = \"1s\"", "rate, concurrency", "all open loops or all closed loops"),
+    ] {
+        let error = refused_on(&format!("{URL}{ok}[[stage]]\n{stage}"), &limits());
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("[[stage]] number 2, {name}:")), "{text}");
+        assert!(text.contains(accepted), "{accepted} in {text}");
+    }
+    let text = refused_on(&format!("{URL}[load]\nrate = 5\n{ok}"), &limits()).to_string();
+    assert!(text.starts_with("--rate (") && text.contains("each stage says its own"), "{text}");
+}
+
+#[test]
+fn stages_are_read_in_order_with_their_shapes() {
+    let plan = plan(&format!(
+        "{URL}[[stage]]\nrate = 10\nduration = \"5s\"\n\
+         [[stage]]\nrate = 10\nrate-end = 40\nshape = \"geometric\"\nduration = \"20s\"\narrival = \"constant\"\n\
+         [[stage]]\nrate = 40\nrate-end = 20\nduration = \"2s\""
+    ));
+    let shapes = plan.load.stages.iter().map(|stage| match &stage.offered {
+        Offered::Rate { from_per_s, to_per_s, shape, arrival } => {
+            (*from_per_s, *to_per_s, *shape, arrival.as_str())
+        }
+        Offered::Concurrency(_) => panic!("no closed loop was asked for"),
+    });
+    let shapes: Vec<_> = shapes.collect();
+    assert_eq!(
+        shapes,
+        [
+            (10.0, 10.0, Shape::Flat, "poisson"),
+            (10.0, 40.0, Shape::Geometric, "constant"),
+            (40.0, 20.0, Shape::Linear, "poisson")
+        ]
+    );
+    assert_eq!(plan.load.peak_rate_per_s(), Some(40.0));
+}
+
+#[test]
+fn what_cannot_work_here_is_refused_with_what_would() {
+    let few_files = Limits { files: 1_000, ..limits() };
+    let few_ports = Limits { source_ports: 500, ..limits() };
+    let old = Limits { kernel: (5, 15), ..limits() };
+    let forbidden = Limits { io_uring_forbidden: Some("kernel.io_uring_disabled is 2".into()), ..limits() };
+    let no_memlock = Limits { memlock_bytes: Some(64 * 1024), ..limits() };
+    for (limits, load, place, remedy) in [
+        (&few_files, "concurrency = 5000", "--concurrency", "936 connections in 1000 open files"),
+        (&few_files, "rate = 1\nmax-concurrency = 5000", "--max-concurrency", "ulimit -n"),
+        (&few_ports, "concurrency = 5000", "--concurrency", "ip_local_port_range"),
+        (&old, "rate = 1", "kernel", "Linux 6.1 or later"),
+        (&forbidden, "rate = 1", "io_uring", "kernel.io_uring_disabled=0"),
+        (&no_memlock, "rate = 1", "locked memory", "ulimit -l"),
+    ] {
+        let text = refused_on(&format!("{URL}[load]\n{load}"), limits).to_string();
+        assert!(text.starts_with(place) && text.contains(remedy), "{remedy} in {text}");
+    }
+    let stage = format!("{URL}[[stage]]\nconcurrency = 5000\nduration = \"1s\"");
+    assert!(refused_on(&stage, &few_files).to_string().starts_with("[[stage]] number 1, concurrency"));
+}
+
+#[test]
+fn a_rate_that_needs_more_connections_than_there_are_is_refused_by_littles_law() {
+    let slow = "[target]\nsim = true\n[sim]\nttft = \"10s\"\n[load]\nrate = 2000";
+    let text = refused_on(slow, &limits()).to_string();
+    assert!(text.starts_with("--rate") && text.contains("keeps 20150 in flight"), "{text}");
+    assert!(
+        text.contains("9968 connections in 20000 open files, the simulator's end being one too"),
+        "{text}"
+    );
+}
+
+#[test]
+fn automatic_shards_keep_the_expected_rho_low() {
+    for (rate, tokens, shards) in
+        [(1000, 16, 1), (1000, 37, 1), (1000, 38, 2), (5000, 16, 3), (100_000, 100, 4)]
+    {
+        let plan = plan(&format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}"));
+        assert_eq!(plan.client.cpus.len(), shards, "{rate}/s x {tokens}: rho {}", plan.client.expected_rho);
+        assert_eq!(plan.caveats.is_empty(), plan.client.expected_rho <= 0.5);
+    }
+}
+
+#[test]
+fn the_simulator_has_a_core_of_its_own_where_there_are_two() {
+    let sim = "[target]\nsim = true\n[load]\nrate = 100000";
+    let two = Limits { cpus: vec![4, 9], ..limits() };
+    let plan = Plan::new(raw(sim), &two).unwrap();
+    assert_eq!((plan.client.cpus, plan.sim.unwrap().cpus), (vec![4], vec![9]));
+
+    let one = Limits { cpus: vec![4], ..limits() };
+    let plan = Plan::new(raw("[target]\nsim = true\n[load]\nrate = 1"), &one).unwrap();
+    assert_eq!((plan.client.cpus, plan.sim.unwrap().cpus), (vec![4], vec![4]));
+    assert!(plan.caveats[0].contains("share CPU 4"), "{:?}", plan.caveats);
+}
+
+#[test]
+fn little_and_four_deviations_tell_the_connections_to_open() {
+    let load = plan(&format!("{URL}[load]\nrate = 1000")).load;
+    assert_eq!(load.expected_in_flight(Span::from_ms(100)), (100.0, 141));
+    let load = plan(&format!("{URL}[load]\nrate = 1000\nmax-concurrency = 120")).load;
+    assert_eq!(load.expected_in_flight(Span::from_ms(100)), (100.0, 120));
+    let load = plan(&format!("{URL}[load]\nconcurrency = 7")).load;
+    assert_eq!(load.expected_in_flight(Span::from_ms(100)), (7.0, 7));
+}
+
+const RICH: &str = "[target]\nurl = \"http://me:pw@h:1/v1\"\nsecret-header = [\"X-Own\"]\n\
+    header = [\"X-Own: s3cret\", \"X-Plain: seen\"]\nextra-body = '{\"top_k\": 1}'\nno-probe = true\n\
+    [load]\nrate = 2.5\nrequests = 9\nseed = \"18446744073709551615\"\nmax-concurrency = 9\n\
+    [payload]\ninput-tokens = \"lognormal:200:80\"\noutput-tokens = 8\n\
+    [client]\nshards = 2\ncpus = \"1-3\"\n[output]\ntag = [\"a=b\", \"a=c\"]\n[verdict]\nmax-error-share = 0.01";
+
+#[test]
+fn the_effective_config_hides_secrets_and_says_everything_else() {
+    let written = plan(RICH).effective_toml();
+    for secret in ["pw", "s3cret"] {
+        assert!(!written.contains(secret), "{secret} in {written}");
+    }
+    for said in ["timeout = \"600s\"", "cooldown = \"30s\"", "rate = 2.5", "tag = [\"a=c\"]", "X-Plain: seen"]
+    {
+        assert!(written.contains(said), "{said} in {written}");
+    }
+}
+
+#[test]
+fn a_saved_config_without_secrets_makes_the_same_plan_again() {
+    for toml in [
+        format!("{URL}[load]\nrate = 5"),
+        format!("{URL}[load]\nconcurrency = 5\nramp = \"1s\""),
+        format!("{URL}[[stage]]\nconcurrency = 5\nduration = \"1s\""),
+        format!("{URL}[load]\narrival = \"constant\"\n[[stage]]\nrate = 5\nrate-end = 7\nduration = \"1s\""),
+        "[target]\nsim = true\nmodel = \"1.10\"\n[load]\nrate = 5\n[sim]\nfault = [\"reset:0.1\"]".to_owned(),
+        format!("{URL}[load]\nrate = 5\n[payload]\nprompts = \"p.jsonl\""),
+    ] {
+        let first = plan(&toml);
+        assert_eq!(plan(&first.effective_toml()), first);
+    }
+}
+
+#[test]
+fn a_saved_config_with_secrets_asks_for_them_again() {
+    let first = plan(RICH);
+    let saved = raw(&first.effective_toml());
+    let error = Plan::new(saved.clone(), &limits()).expect_err("secrets are missing").to_string();
+    assert!(error.contains("give --url again"), "{error}");
+    assert!(error.contains("give it again with --header 'X-Own: VALUE'"), "{error}");
+
+    let again = raw("[target]\nurl = \"http://me:pw@h:1/v1\"\nheader = [\"x-own: s3cret\"]");
+    let second = Plan::new(again.over(saved), &limits()).unwrap();
+    assert_eq!(second.load, first.load);
+    let values = |plan: &Plan| {
+        plan.target.headers.iter().map(|h| h.value.clone()).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(values(&second), values(&first));
+}
+
+#[test]
+fn a_key_is_a_secret_header_and_an_own_authorization_wins_over_it() {
+    let key = plan(&format!("{URL}api-key = \"k\"\n[load]\nrate = 5"));
+    assert_eq!(key.target.headers.len(), 1);
+    assert_eq!(key.target.headers[0].value, "Bearer k");
+    assert!(!format!("{:?}", key.target).contains("Bearer k"));
+    let own = plan(&format!("{URL}api-key = \"k\"\nheader = [\"authorization: Own x\"]\n[load]\nrate = 5"));
+    assert_eq!(own.target.headers.len(), 1);
+    assert_eq!(own.target.headers[0].value, "Own x");
+}
+
+#[test]
+fn the_simulator_alone_is_refused_by_its_own_flags() {
+    let asked = SimOptions { ttft: Some("20".into()), ..SimOptions::default() };
+    let text = SimPlan::new(asked, &limits()).expect_err("no unit").to_string();
+    assert!(text.starts_with("--ttft:") && text.contains("20ms or 20s"), "{text}");
+    let plain = SimPlan::new(SimOptions::default(), &limits()).unwrap();
+    assert_eq!(plain.listen.to_string(), SIM_LISTEN);
+    assert_eq!(plain.expected_e2e(128.0, 16.0), Span::from_ms(95));
+}
