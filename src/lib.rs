@@ -12,5 +12,6 @@ pub mod report;
 pub mod ring;
 pub mod store;
 pub mod schedule;
+pub mod script;
 pub mod time;
 pub mod wire;
