@@ -52,7 +52,9 @@ pub fn read_ask(api: Api, body: &[u8]) -> Result<Ask<'_>, BadAsk> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let fields = json.deserialize_map(Fields).and_then(|fields| json.end().map(|()| fields));
     let fields = fields.map_err(|error| BadAsk {
-        message: format!("[{{'type': 'json_invalid', 'loc': ('body',), 'msg': 'JSON decode error: {error}'}}]"),
+        message: format!(
+            "[{{'type': 'json_invalid', 'loc': ('body',), 'msg': 'JSON decode error: {error}'}}]"
+        ),
         param: None,
     })?;
     let (param, prompt) = match api {
@@ -68,7 +70,10 @@ pub fn read_ask(api: Api, body: &[u8]) -> Result<Ask<'_>, BadAsk> {
     let mut ask = fields.ask;
     let at_least_1 = |value: u64, param: &'static str| {
         let read = u32::try_from(value).ok().filter(|value| *value >= 1);
-        read.ok_or_else(|| BadAsk { message: format!("{param} must be at least 1, got {value}."), param: Some(param) })
+        read.ok_or_else(|| BadAsk {
+            message: format!("{param} must be at least 1, got {value}."),
+            param: Some(param),
+        })
     };
     ask.max_tokens = match (fields.max_completion_tokens, fields.max_tokens) {
         (Some(n), _) => Some(at_least_1(n, "max_completion_tokens")?),
@@ -250,7 +255,8 @@ mod tests {
     #[test]
     fn a_prompt_of_token_ids_is_counted_exactly() {
         let of = |prompt: &str| {
-            read_ask(Api::Completions, format!(r#"{{"prompt":{prompt}}}"#).as_bytes()).map(|ask| ask.prompt_tokens)
+            read_ask(Api::Completions, format!(r#"{{"prompt":{prompt}}}"#).as_bytes())
+                .map(|ask| ask.prompt_tokens)
         };
         assert_eq!(of("[5,6,7]"), Ok(3));
         assert_eq!(of("[[5,6,7],[8]]"), Ok(4));
@@ -261,7 +267,8 @@ mod tests {
 
     #[test]
     fn a_key_given_twice_counts_as_its_last_value() {
-        let ask = read_ask(Api::Completions, br#"{"max_tokens":1,"prompt":"a","max_tokens":7,"stream":null}"#);
+        let ask =
+            read_ask(Api::Completions, br#"{"max_tokens":1,"prompt":"a","max_tokens":7,"stream":null}"#);
         assert_eq!(ask.map(|ask| (ask.max_tokens, ask.stream)), Ok((Some(7), false)));
     }
 

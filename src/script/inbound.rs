@@ -64,7 +64,10 @@ struct Progress {
 enum Framing {
     Length(usize),
     /// The next chunk's header starts here; `None` once the last chunk is behind and trailers follow from `trailers`.
-    Chunked { next: usize, trailers: bool },
+    Chunked {
+        next: usize,
+        trailers: bool,
+    },
 }
 
 /// The parts of a head that decide how to go on.
@@ -148,9 +151,15 @@ fn advance(bytes: &[u8], progress: &mut Progress, unchunked: &mut Vec<u8>) -> St
         None => {
             // A head's end is searched for before it is parsed, so that a head in many reads costs no more.
             let from = progress.searched.saturating_sub(3);
-            if memmem::find(&bytes[from..], b"\n\r\n").is_none() && memmem::find(&bytes[from..], b"\n\n").is_none() {
+            if memmem::find(&bytes[from..], b"\n\r\n").is_none()
+                && memmem::find(&bytes[from..], b"\n\n").is_none()
+            {
                 progress.searched = bytes.len();
-                return if bytes.len() > HEAD_CAP || !starts_like_a_request(bytes) { Step::Broken } else { Step::More };
+                return if bytes.len() > HEAD_CAP || !starts_like_a_request(bytes) {
+                    Step::Broken
+                } else {
+                    Step::More
+                };
             }
             let head = match parse_head(bytes) {
                 Ok(Some(head)) => head,
@@ -193,7 +202,8 @@ fn unchunk(bytes: &[u8], next: &mut usize, trailers: &mut bool, body: &mut Vec<u
             Ok(httparse::Status::Partial) if bytes.len() - *next < HEAD_CAP => return Step::More,
             _ => return Step::Broken,
         };
-        let Some(size) = usize::try_from(size).ok().filter(|size| body.len().saturating_add(*size) <= BODY_CAP)
+        let Some(size) =
+            usize::try_from(size).ok().filter(|size| body.len().saturating_add(*size) <= BODY_CAP)
         else {
             return Step::Broken;
         };
@@ -293,7 +303,9 @@ mod tests {
             while !piece.is_empty() {
                 let (used, said) = inbound.read(piece);
                 match said {
-                    Said::More => assert_eq!(used, piece.len(), "an unfinished request takes all it is given"),
+                    Said::More => {
+                        assert_eq!(used, piece.len(), "an unfinished request takes all it is given")
+                    }
                     Said::Continue => heard.push(Owned::Continue),
                     Said::Broken => {
                         heard.push(Owned::Broken);
@@ -327,7 +339,11 @@ mod tests {
             b"GET /v1/models HTTP/1.0\r\n\r\n".to_vec(),
             post("/v1/completions", "content-length: 7\r\nX-Request-ID:  run-17 \r\n", "{\"a\":1}"),
             post("/v1/completions", "connection: Keep-Alive, Close\r\ncontent-length: 0\r\n", ""),
-            post("/c", "transfer-encoding: chunked\r\n", "3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nt: u\r\n\r\n"),
+            post(
+                "/c",
+                "transfer-encoding: chunked\r\n",
+                "3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nt: u\r\n\r\n",
+            ),
             post("/e", "expect: 100-continue\r\ncontent-length: 3\r\n", "\r\n\r"),
         ]
     }
@@ -336,9 +352,13 @@ mod tests {
     fn what_a_request_says_is_heard() {
         let heard: Vec<_> = requests().iter().flat_map(|wire| read_in_pieces([&wire[..]])).collect();
         let of = |n: usize| match &heard[n] {
-            Owned::Request { method, path, id, keep_alive, body } => {
-                (method.as_str(), path.as_str(), id.as_deref(), *keep_alive, std::str::from_utf8(body).unwrap())
-            }
+            Owned::Request { method, path, id, keep_alive, body } => (
+                method.as_str(),
+                path.as_str(),
+                id.as_deref(),
+                *keep_alive,
+                std::str::from_utf8(body).unwrap(),
+            ),
             other => panic!("{other:?}"),
         };
         assert_eq!(of(0), ("GET", "/health", None, true, ""));

@@ -2,8 +2,28 @@
 //!
 //! No clock and no socket: every instant is handed in, and [`crate::sim`] carries the bytes.
 
+mod answer;
 mod ask;
+mod drip;
+mod engine;
+mod faults;
 mod inbound;
+mod latencies;
+mod meter;
+mod reply;
+mod server;
+mod settings;
+mod step;
+mod stream;
+mod words;
 
 pub use ask::{Ask, BadAsk, read_ask};
-pub use inbound::{Inbound, Request, Said};
+pub use engine::{Burst, Engine, Ticket, Work};
+pub use faults::{DRIP_GAP_NS, Fault, FaultError, FaultRule, Faults, Place, Whom};
+pub use inbound::{Inbound, Request};
+pub use latencies::{Latencies, LatencyError};
+pub use meter::Meter;
+pub use server::{Seat, Server};
+pub use settings::Script;
+pub use step::{Mark, Said, Step, Then};
+pub use stream::{Identity, Phrases, Tokens};

@@ -42,7 +42,12 @@ impl Reply {
 
     /// `/metrics`.
     pub(super) fn metrics(text: String) -> Self {
-        Self { status: 200, content_type: Some("text/plain; version=1.0.0; charset=utf-8"), extra: "", body: text }
+        Self {
+            status: 200,
+            content_type: Some("text/plain; version=1.0.0; charset=utf-8"),
+            extra: "",
+            body: text,
+        }
     }
 
     /// A path nobody serves.

@@ -51,7 +51,10 @@ impl Phrases {
     /// Phrases of a server of `model`.
     #[must_use]
     pub fn new(model: &str) -> Self {
-        Self { model: format!("\"model\":{}", super::reply::quote(model)), fingerprint: super::reply::FINGERPRINT }
+        Self {
+            model: format!("\"model\":{}", super::reply::quote(model)),
+            fingerprint: super::reply::FINGERPRINT,
+        }
     }
 
     /// The event that opens a choice of a chat. Completions have none.
@@ -75,25 +78,39 @@ impl Phrases {
             self.open(who, into);
             put(into, r#"{"index":"#);
             put_number(into, tokens.choice);
-            put(into, match who.api {
-                Api::Chat => r#","delta":{"content":""#,
-                Api::Completions => r#","text":""#,
-            });
+            put(
+                into,
+                match who.api {
+                    Api::Chat => r#","delta":{"content":""#,
+                    Api::Completions => r#","text":""#,
+                },
+            );
             text(who.hash, tokens, into);
-            put(into, match who.api {
-                Api::Chat => r#""},"logprobs":null,"finish_reason":"#,
-                Api::Completions => r#"","logprobs":null,"finish_reason":"#,
-            });
-            put(into, match (who.api, tokens.finish) {
-                (_, Some("stop")) => r#""stop""#,
-                (_, Some(_)) => r#""length""#,
-                (_, None) => "null",
-            });
-            put(into, match (who.api, tokens.finish) {
-                (Api::Chat, None) => r#","token_ids":null}]"#,
-                (Api::Chat, Some(_)) => r#","stop_reason":null,"token_ids":null}]"#,
-                (Api::Completions, _) => r#","stop_reason":null,"prompt_token_ids":null,"token_ids":null}]"#,
-            });
+            put(
+                into,
+                match who.api {
+                    Api::Chat => r#""},"logprobs":null,"finish_reason":"#,
+                    Api::Completions => r#"","logprobs":null,"finish_reason":"#,
+                },
+            );
+            put(
+                into,
+                match (who.api, tokens.finish) {
+                    (_, Some("stop")) => r#""stop""#,
+                    (_, Some(_)) => r#""length""#,
+                    (_, None) => "null",
+                },
+            );
+            put(
+                into,
+                match (who.api, tokens.finish) {
+                    (Api::Chat, None) => r#","token_ids":null}]"#,
+                    (Api::Chat, Some(_)) => r#","stop_reason":null,"token_ids":null}]"#,
+                    (Api::Completions, _) => {
+                        r#","stop_reason":null,"prompt_token_ids":null,"token_ids":null}]"#
+                    }
+                },
+            );
             if who.continuous_usage {
                 put(into, ",\"usage\":");
                 usage(who, tokens.first + tokens.count, NULL_DETAILS, into);
@@ -118,10 +135,13 @@ impl Phrases {
         put(into, r#"{"id":""#);
         put(into, prefix(who.api));
         put(into, &who.id);
-        put(into, match who.api {
-            Api::Chat => r#"","object":"chat.completion.chunk","created":"#,
-            Api::Completions => r#"","object":"text_completion","created":"#,
-        });
+        put(
+            into,
+            match who.api {
+                Api::Chat => r#"","object":"chat.completion.chunk","created":"#,
+                Api::Completions => r#"","object":"text_completion","created":"#,
+            },
+        );
         put_number(into, who.created_s);
         put(into, ",");
         put(into, &self.model);
@@ -129,14 +149,24 @@ impl Phrases {
     }
 
     /// A whole answer, for a client that did not ask to stream; not framed.
-    pub(super) fn unary(&self, who: &Identity, choices: u16, tokens: u32, finish: &'static str, into: &mut Vec<u8>) {
+    pub(super) fn unary(
+        &self,
+        who: &Identity,
+        choices: u16,
+        tokens: u32,
+        finish: &'static str,
+        into: &mut Vec<u8>,
+    ) {
         put(into, r#"{"id":""#);
         put(into, prefix(who.api));
         put(into, &who.id);
-        put(into, match who.api {
-            Api::Chat => r#"","object":"chat.completion","created":"#,
-            Api::Completions => r#"","object":"text_completion","created":"#,
-        });
+        put(
+            into,
+            match who.api {
+                Api::Chat => r#"","object":"chat.completion","created":"#,
+                Api::Completions => r#"","object":"text_completion","created":"#,
+            },
+        );
         put_number(into, who.created_s);
         put(into, ",");
         put(into, &self.model);
@@ -144,36 +174,48 @@ impl Phrases {
         for choice in 0..choices {
             put(into, if choice == 0 { r#"{"index":"# } else { r#",{"index":"# });
             put_number(into, choice);
-            put(into, match who.api {
-                Api::Chat => r#","message":{"role":"assistant","content":""#,
-                Api::Completions => r#","text":""#,
-            });
+            put(
+                into,
+                match who.api {
+                    Api::Chat => r#","message":{"role":"assistant","content":""#,
+                    Api::Completions => r#","text":""#,
+                },
+            );
             text(who.hash, Tokens { choice, first: 0, count: tokens, finish: None }, into);
-            put(into, match who.api {
-                Api::Chat => {
-                    r#"","refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning":null},"logprobs":null,"finish_reason":""#
-                }
-                Api::Completions => r#"","logprobs":null,"finish_reason":""#,
-            });
+            put(
+                into,
+                match who.api {
+                    Api::Chat => {
+                        r#"","refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning":null},"logprobs":null,"finish_reason":""#
+                    }
+                    Api::Completions => r#"","logprobs":null,"finish_reason":""#,
+                },
+            );
             put(into, finish);
-            put(into, match who.api {
-                Api::Chat => r#"","stop_reason":null,"token_ids":null,"routed_experts":null}"#,
-                Api::Completions => {
-                    r#"","stop_reason":null,"token_ids":null,"prompt_logprobs":null,"prompt_token_ids":null,"routed_experts":null}"#
-                }
-            });
+            put(
+                into,
+                match who.api {
+                    Api::Chat => r#"","stop_reason":null,"token_ids":null,"routed_experts":null}"#,
+                    Api::Completions => {
+                        r#"","stop_reason":null,"token_ids":null,"prompt_logprobs":null,"prompt_token_ids":null,"routed_experts":null}"#
+                    }
+                },
+            );
         }
         put(into, r#"],"service_tier":null,"system_fingerprint":""#);
         put(into, self.fingerprint);
         put(into, r#"","usage":"#);
         let total = tokens.saturating_mul(u32::from(choices));
         usage(who, total, r#","prompt_tokens_details":null,"completion_tokens_details":null}"#, into);
-        put(into, match who.api {
-            Api::Chat => {
-                r#","prompt_logprobs":null,"prompt_token_ids":null,"prompt_text":null,"kv_transfer_params":null,"ec_transfer_params":null,"metrics":null}"#
-            }
-            Api::Completions => r#","kv_transfer_params":null,"ec_transfer_params":null,"metrics":null}"#,
-        });
+        put(
+            into,
+            match who.api {
+                Api::Chat => {
+                    r#","prompt_logprobs":null,"prompt_token_ids":null,"prompt_text":null,"kv_transfer_params":null,"ec_transfer_params":null,"metrics":null}"#
+                }
+                Api::Completions => r#","kv_transfer_params":null,"ec_transfer_params":null,"metrics":null}"#,
+            },
+        );
     }
 }
 

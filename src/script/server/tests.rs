@@ -1,0 +1,1 @@
+//! The simulated server in virtual time: exact instants, exact bytes.
