@@ -1,0 +1,189 @@
+//! The shard as a queue: its jobs' services and waits, and how its own time was spent (docs/METHOD.md, "The client as a queue").
+//!
+//! It must not read clocks or judge: the pump tells the facts, and the analysis makes formulas of these sums.
+
+use super::queue::Queue;
+use super::window::Window;
+use crate::time::{Instant, Span};
+
+/// The classes of a shard's work.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum WorkClass {
+    /// One receive completion.
+    Receive,
+    /// One send.
+    Send,
+    /// One timer, or any other completion.
+    Timer,
+    /// The preparing of one body.
+    Prepare,
+}
+
+impl WorkClass {
+    /// Every class, in the order of the enum.
+    pub const ALL: [Self; 4] = [Self::Receive, Self::Send, Self::Timer, Self::Prepare];
+
+    /// The word that reports use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Receive => "receive",
+            Self::Send => "send",
+            Self::Timer => "timer",
+            Self::Prepare => "prepare",
+        }
+    }
+}
+
+/// One job done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Work {
+    /// What it was.
+    pub class: WorkClass,
+    /// a_i: the receive stamp, or the instant it was due.
+    pub arrival: Instant,
+    /// b_i: when the shard began on it.
+    pub begun: Instant,
+    /// e_i: when the shard was done with it.
+    pub ended: Instant,
+    /// Bytes received or sent by it.
+    pub bytes: u32,
+}
+
+/// One turn of the pump (wait, harvest, handle), told after its jobs.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Turn {
+    /// When the pump went to wait.
+    pub entered: Instant,
+    /// When it was to wake at the latest by its own will.
+    pub planned_wake: Instant,
+    /// When it was back from the kernel.
+    pub harvested: Instant,
+    /// When the last job was done.
+    pub ended: Instant,
+    /// CPU time in the kernel while it waited and harvested.
+    pub kernel: Span,
+    /// CPU time over the whole turn.
+    pub cpu: Span,
+    /// Whether run delay or steal rose during it: its jobs are interruptions, apart from the others.
+    pub interrupted: bool,
+}
+
+/// A job as the queue counts it.
+pub(super) struct Served {
+    pub class: WorkClass,
+    pub arrival: Instant,
+    pub service: Span,
+    /// b - a.
+    pub wait: Span,
+    /// The part of it that was our own deliberate coalescing.
+    pub hold: Span,
+    /// The part of it that Lindley's recursion explains by the jobs before.
+    pub queueing: Span,
+}
+
+/// The audit of one shard over all stages of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Audit {
+    windows: Vec<Window>,
+    queues: Vec<Queue>,
+    /// Jobs of the turn that is not over yet.
+    pending: Vec<Work>,
+    /// When the virtual server of Lindley's recursion is free.
+    free_at: Instant,
+    previous_end: Option<Instant>,
+    jobs: u64,
+    service_ns: u64,
+}
+
+impl Audit {
+    /// An audit of stages with these windows.
+    #[must_use]
+    pub fn new(windows: &[Window]) -> Self {
+        Self {
+            windows: windows.to_vec(),
+            queues: windows.iter().map(|_| Queue::default()).collect(),
+            pending: Vec::new(),
+            free_at: Instant::ZERO,
+            previous_end: None,
+            jobs: 0,
+            service_ns: 0,
+        }
+    }
+
+    /// A job was done in the turn that is going on.
+    pub fn work(&mut self, work: Work) {
+        self.pending.push(work);
+    }
+
+    /// The turn is over.
+    pub fn turn(&mut self, turn: &Turn) {
+        let since = self.previous_end.replace(turn.ended).unwrap_or(turn.entered);
+        let at = self.windows.iter().position(|window| window.contains(turn.ended));
+        let mut pending = std::mem::take(&mut self.pending);
+        // The order of arrival, not of harvest: what a queue with one server would have served first.
+        pending.sort_unstable_by_key(|work| work.arrival);
+        if let Some(at) = at {
+            self.queues[at].spend(turn, since, !pending.is_empty());
+        }
+        let bytes: u64 = pending.iter().map(|work| u64::from(work.bytes)).sum();
+        for work in &pending {
+            let kernel = kernel_share(turn.kernel, work.bytes, bytes, pending.len());
+            let service = (work.ended - work.begun) + kernel;
+            let served = self.serve(work, turn, service);
+            if let Some(at) = at {
+                if turn.interrupted {
+                    self.queues[at].interrupted(&served);
+                } else {
+                    let mean_service = self.mean_service();
+                    self.queues[at].serve(&served, mean_service);
+                }
+            }
+        }
+        pending.clear();
+        self.pending = pending;
+    }
+
+    /// One step of Lindley's recursion: start = max(a, previous end, planned wake).
+    fn serve(&mut self, work: &Work, turn: &Turn, service: Span) -> Served {
+        // Woken before the planned instant: by a completion, so nothing was held back.
+        let gate = if turn.harvested >= turn.planned_wake { turn.planned_wake } else { Instant::ZERO };
+        let free_to_start = work.arrival.max(gate);
+        let start = free_to_start.max(self.free_at);
+        let undisturbed = if turn.interrupted {
+            self.mean_service()
+        } else {
+            self.jobs += 1;
+            // A service that runs backwards is counted by the queue; the recursion goes on without it.
+            self.service_ns += u64::try_from(service.as_ns()).unwrap_or(0);
+            service.max(Span::ZERO)
+        };
+        self.free_at = start + undisturbed;
+        Served {
+            class: work.class,
+            arrival: work.arrival,
+            service,
+            wait: work.begun - work.arrival,
+            hold: free_to_start - work.arrival,
+            queueing: start - free_to_start,
+        }
+    }
+
+    fn mean_service(&self) -> Span {
+        let mean = self.service_ns.checked_div(self.jobs).unwrap_or(0);
+        Span::from_ns(i64::try_from(mean).expect("a mean service is a span"))
+    }
+
+    /// The queue of each stage, in order.
+    #[must_use]
+    pub fn queues(&self) -> &[Queue] {
+        &self.queues
+    }
+}
+
+/// The kernel's time of a turn is shared by bytes; by head where no job has any.
+fn kernel_share(kernel: Span, bytes: u32, of: u64, jobs: usize) -> Span {
+    let (weight, weights) = if of > 0 { (u64::from(bytes), of) } else { (1, jobs as u64) };
+    let ns = i128::from(kernel.as_ns()) * i128::from(weight) / i128::from(weights);
+    Span::from_ns(i64::try_from(ns).expect("a part of a span is one"))
+}

@@ -1,0 +1,164 @@
+//! The sums of one shard and one stage seen as a queue.
+//!
+//! It must not divide: the analysis does. All is whole numbers.
+
+use super::audit::{Served, Turn, WorkClass};
+use super::dispersion::{Bursts, Dispersion};
+use super::histogram::Histogram;
+use crate::time::{Instant, Span};
+
+/// The jobs of one class, or the interrupted ones.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Jobs {
+    /// How many.
+    pub count: u64,
+    /// Sum of services.
+    pub service_ns: i128,
+    /// Sum of squared services.
+    pub service_squares: u128,
+    /// The longest service.
+    pub service_max: Span,
+    /// Sum of waits b - a.
+    pub wait_ns: i128,
+    /// Sum of our own deliberate coalescing within the waits.
+    pub hold_ns: i128,
+    /// Sum of the waits that Lindley's recursion explains.
+    pub queueing_ns: i128,
+}
+
+impl Jobs {
+    fn add(&mut self, served: &Served) {
+        self.count += 1;
+        self.service_ns += i128::from(served.service.as_ns());
+        let magnitude = u128::from(served.service.as_ns().unsigned_abs());
+        self.service_squares += magnitude * magnitude;
+        self.service_max = self.service_max.max(served.service);
+        self.wait_ns += i128::from(served.wait.as_ns());
+        self.hold_ns += i128::from(served.hold.as_ns());
+        self.queueing_ns += i128::from(served.queueing.as_ns());
+    }
+
+    /// Adds other jobs.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.count += other.count;
+        self.service_ns += other.service_ns;
+        self.service_squares += other.service_squares;
+        self.service_max = self.service_max.max(other.service_max);
+        self.wait_ns += other.wait_ns;
+        self.hold_ns += other.hold_ns;
+        self.queueing_ns += other.queueing_ns;
+        self
+    }
+}
+
+/// Where the shard's wall time went.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Spent {
+    /// All of it.
+    pub wall_ns: i128,
+    /// Waiting: asleep, or polling in vain on purpose.
+    pub waiting_ns: i128,
+    /// Turns with jobs: the kernel's part and the handling.
+    pub jobs_ns: i128,
+    /// Wakes that found nothing.
+    pub empty_ns: i128,
+    /// Between turns: records, glommio.
+    pub rest_ns: i128,
+    /// CPU time of the turns.
+    pub cpu_ns: i128,
+}
+
+/// One shard in one stage's window.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Queue {
+    classes: [Jobs; WorkClass::ALL.len()],
+    /// Jobs of interrupted turns: in no other sum.
+    pub interruptions: Jobs,
+    /// Turns, turns without jobs, interrupted turns.
+    pub turns: [u64; 3],
+    /// The shard's time.
+    pub spent: Spent,
+    /// Waits b - a, holds included.
+    pub waits: Histogram,
+    /// Arrivals within a mean service of their first.
+    pub bursts: Bursts,
+    /// Counts of arrivals in bins of 0.1, 1 and 10 ms.
+    pub dispersion: [Dispersion; 3],
+    /// Waits or services that ran backwards: our own defect.
+    pub negative: u64,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            classes: [Jobs::default(); WorkClass::ALL.len()],
+            interruptions: Jobs::default(),
+            turns: [0; 3],
+            spent: Spent::default(),
+            waits: Histogram::coarse(),
+            bursts: Bursts::default(),
+            dispersion: [Span::from_us(100), Span::from_ms(1), Span::from_ms(10)].map(Dispersion::of_bins),
+            negative: 0,
+        }
+    }
+}
+
+impl Queue {
+    /// The jobs of one class, interruptions left out.
+    #[must_use]
+    pub const fn class(&self, class: WorkClass) -> &Jobs {
+        &self.classes[class as usize]
+    }
+
+    /// All jobs, interruptions left out.
+    #[must_use]
+    pub fn all(&self) -> Jobs {
+        self.classes.iter().fold(Jobs::default(), Jobs::and)
+    }
+
+    pub(super) fn serve(&mut self, served: &Served, mean_service: Span) {
+        self.classes[served.class as usize].add(served);
+        self.notice(served);
+        self.bursts.arrival(served.arrival, mean_service);
+        for dispersion in &mut self.dispersion {
+            dispersion.arrival(served.arrival);
+        }
+    }
+
+    pub(super) fn interrupted(&mut self, served: &Served) {
+        self.interruptions.add(served);
+        self.notice(served);
+    }
+
+    fn notice(&mut self, served: &Served) {
+        self.negative += u64::from(served.service.is_negative()) + u64::from(served.wait.is_negative());
+        if let Ok(ns) = u64::try_from(served.wait.as_ns()) {
+            self.waits.record(ns);
+        }
+    }
+
+    /// Books the time from `since` (the end of the turn before) to the end of this one.
+    pub(super) fn spend(&mut self, turn: &Turn, since: Instant, has_jobs: bool) {
+        let ns = |span: Span| i128::from(span.as_ns());
+        self.turns[0] += 1;
+        self.turns[1] += u64::from(!has_jobs);
+        self.turns[2] += u64::from(turn.interrupted);
+        let spent = &mut self.spent;
+        spent.wall_ns += ns(turn.ended - since);
+        spent.rest_ns += ns(turn.entered - since);
+        spent.cpu_ns += ns(turn.cpu);
+        let polling = turn.planned_wake <= turn.entered;
+        let at_work = ns(turn.kernel + (turn.ended - turn.harvested));
+        let inside = ns(turn.ended - turn.entered);
+        if has_jobs {
+            spent.jobs_ns += at_work;
+            spent.waiting_ns += inside - at_work;
+        } else if polling {
+            spent.waiting_ns += inside;
+        } else {
+            spent.empty_ns += at_work;
+            spent.waiting_ns += inside - at_work;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A shard's statistics: every finished request goes in once, and memory does not grow with their number.
+//!
+//! It must not keep rows, and it must not know how requests were made.
+
+use super::interval::Interval;
+use super::{Finished, Metrics, Stage, Window};
+use crate::time::{Instant, Phase};
+
+/// What one shard, or after merging all of them, saw of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorder {
+    stages: Vec<Stage>,
+    interval: Interval,
+}
+
+impl Recorder {
+    /// A recorder of stages with these windows, in order of time and disjoint.
+    #[must_use]
+    pub fn new(windows: &[Window]) -> Self {
+        assert!(
+            windows.is_sorted_by(|a, b| a.until.is_some_and(|until| until <= b.from)),
+            "windows follow one another"
+        );
+        Self {
+            stages: windows.iter().map(|window| Stage::new(*window)).collect(),
+            interval: Interval::default(),
+        }
+    }
+
+    /// Bytes arrived.
+    pub fn read(&mut self, stamp: Instant, bytes: usize) {
+        if let Some(stage) = stage_at(&mut self.stages, stamp) {
+            stage.flow.bytes += bytes as u64;
+        }
+    }
+
+    /// A request is over. Each request of the run comes here once, whatever its fate.
+    ///
+    /// # Panics
+    /// When its stage is none of this recorder's: the schedule and the recorder are made from the same plan.
+    pub fn finish(&mut self, finished: &Finished) {
+        let record = finished.record();
+        let metrics = Metrics::of(record);
+        for stage in &mut self.stages {
+            stage.pass_through(record);
+        }
+        self.token_flow(finished);
+        if record.phase == Phase::Measured {
+            let stage =
+                self.stages.get_mut(usize::from(record.stage)).expect("a request's stage has a window");
+            stage.count(finished, &metrics, &mut self.interval);
+        }
+    }
+
+    /// Puts each output token into the window of its event's stamp. Where the reply counted other than the events did,
+    /// its tokens are spread over the events in proportion, so that the sum is the reply's.
+    fn token_flow(&mut self, finished: &Finished) {
+        let record = finished.record();
+        let tokens = record.output_tokens.unwrap_or(0);
+        let mut weight_so_far = 0_u128;
+        let mut given = 0;
+        for event in finished.token_events() {
+            weight_so_far += u128::from(event.tokens.max(1));
+            let up_to_here = u128::from(tokens) * weight_so_far / u128::from(record.streamed_tokens);
+            let up_to_here = u64::try_from(up_to_here).expect("at most all of its tokens");
+            if let Some(stage) = stage_at(&mut self.stages, event.at) {
+                stage.flow.output_tokens += up_to_here - given;
+                stage.flow.events += u64::from(event.opens_event);
+            }
+            given = up_to_here;
+        }
+        if given < tokens
+            && let Some(stage) = stage_at(&mut self.stages, record.last.unwrap_or(record.over))
+        {
+            stage.flow.output_tokens += tokens - given;
+        }
+    }
+
+    /// Adds another shard's recorder of the same run.
+    ///
+    /// # Panics
+    /// When the stages differ: shards of one run are made from one plan.
+    pub fn merge(&mut self, other: &Self) {
+        assert_eq!(self.stages.len(), other.stages.len(), "shards of one run have the same stages");
+        for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
+            assert_eq!(mine.window(), theirs.window(), "shards of one run have the same windows");
+            mine.merge(theirs);
+        }
+        self.interval.merge(&other.interval);
+    }
+
+    /// The stages, in order.
+    #[must_use]
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// Gives what finished since the last exchange into `interval`, and goes on counting in its memory.
+    pub fn exchange_interval(&mut self, interval: &mut Interval) {
+        interval.clear();
+        std::mem::swap(&mut self.interval, interval);
+    }
+}
+
+fn stage_at(stages: &mut [Stage], at: Instant) -> Option<&mut Stage> {
+    let after = stages.partition_point(|stage| stage.window().from <= at);
+    stages[..after].last_mut().filter(|stage| stage.window().contains(at))
+}

@@ -1,0 +1,181 @@
+//! What one shard saw of one stage: populations, distributions, and what was stamped inside the window.
+//!
+//! It must not divide: rates, quantiles and verdicts are the analysis' affair. All is whole numbers, so merging is exact.
+
+use super::bounds::Bounds;
+use super::interval::Interval;
+use super::sums::{Flow, Population, TokenSums};
+use super::window::{BLOCKS, Window};
+use super::{Finished, Metric, Metrics, Record, Slowest, Tally};
+use crate::time::{Instant, Span};
+use crate::wire::ErrorClass;
+
+/// One stage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stage {
+    window: Window,
+    tallies: [Tally; Metric::ALL.len()],
+    /// For the bias bound.
+    pub bounds: Bounds,
+    /// Fates.
+    pub population: Population,
+    /// Throughput.
+    pub flow: Flow,
+    /// Tokens.
+    pub tokens: TokenSums,
+    /// Time in flight of all requests within each of twenty equal parts of the window, in nanoseconds.
+    pub in_flight_ns: [u128; BLOCKS],
+    /// The slowest.
+    pub slowest: Slowest,
+    /// When the last measured request was over.
+    pub last_over: Option<Instant>,
+}
+
+impl Stage {
+    /// A stage of which nothing was seen yet.
+    #[must_use]
+    pub fn new(window: Window) -> Self {
+        Self {
+            window,
+            tallies: std::array::from_fn(|_| Tally::default()),
+            bounds: Bounds::default(),
+            population: Population::default(),
+            flow: Flow::default(),
+            tokens: TokenSums::default(),
+            in_flight_ns: [0; BLOCKS],
+            slowest: Slowest::default(),
+            last_over: None,
+        }
+    }
+
+    /// Its window.
+    #[must_use]
+    pub const fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// One metric of the successes due in the window. Lateness is of all that were begun.
+    #[must_use]
+    pub const fn tally(&self, metric: Metric) -> &Tally {
+        &self.tallies[metric.index()]
+    }
+
+    /// Negative spans over all metrics: our own defects.
+    #[must_use]
+    pub fn negative(&self) -> u64 {
+        self.tallies.iter().map(Tally::negative).sum()
+    }
+
+    /// Adds what `other` saw of the same stage, or of another one, block by block.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
+            mine.merge(theirs);
+        }
+        self.bounds.merge(&other.bounds);
+        self.population.merge(&other.population);
+        self.flow.merge(&other.flow);
+        self.tokens.merge(&other.tokens);
+        for (mine, theirs) in self.in_flight_ns.iter_mut().zip(other.in_flight_ns) {
+            *mine += theirs;
+        }
+        self.slowest.merge(&other.slowest);
+        self.last_over = self.last_over.max(other.last_over);
+    }
+
+    /// What a request of any stage and phase leaves inside this window; its tokens are told apart, by `token_flow`.
+    pub(super) fn pass_through(&mut self, record: &Record) {
+        let Some(begun) = record.begun else { return };
+        self.flow.begun += u64::from(self.window.contains(begun));
+        let completed = record.error.is_none() && self.window.contains(record.over);
+        self.flow.completed += u64::from(completed);
+        let input_at = record.first.or(record.done).unwrap_or(record.over);
+        if let Some(input) = record.usage.prompt_tokens.filter(|_| self.window.contains(input_at)) {
+            self.flow.input_tokens += input;
+        }
+        for (block, ns) in self.window.shares(begun, record.over) {
+            self.in_flight_ns[block] += u128::from(ns);
+        }
+    }
+
+    /// Counts a measured request of this stage.
+    pub(super) fn count(&mut self, finished: &Finished, metrics: &Metrics, interval: &mut Interval) {
+        let record = finished.record();
+        self.population.count(record);
+        self.last_over = self.last_over.max(Some(record.over));
+        let block = self.window.block_of(record);
+        if let Some(lateness) = metrics.get(Metric::Lateness) {
+            self.add(Metric::Lateness, lateness, block);
+        }
+        if record.error.is_some() {
+            self.tokens.partial_output += record.output_tokens.unwrap_or(0);
+        }
+        match record.error {
+            None => self.success(finished, metrics, block, interval),
+            Some(ErrorClass::Cancelled) => self.censor(record, metrics),
+            Some(_) => {}
+        }
+    }
+
+    fn success(&mut self, finished: &Finished, metrics: &Metrics, block: usize, interval: &mut Interval) {
+        let record = finished.record();
+        for metric in Metric::ALL.into_iter().filter(|m| *m != Metric::Lateness) {
+            if let Some(span) = metrics.get(metric) {
+                self.add(metric, span, block);
+                interval.record(metric, span);
+            }
+        }
+        let mut gaps = 0_u32;
+        for gap in finished.gaps() {
+            self.tallies[Metric::Itl.index()].record(gap.span, block);
+            interval.record(Metric::Itl, gap.span);
+            gaps += 1;
+        }
+        if gaps > 0 {
+            self.tallies[Metric::Itl.index()].contributed();
+        }
+        for tpot in finished.tpot_by_choice() {
+            self.add(Metric::Tpot, tpot, block);
+            interval.record(Metric::Tpot, tpot);
+        }
+        self.bounds.see(finished, metrics);
+        self.tokens.count(record, metrics);
+        self.slowest.see(record, metrics);
+    }
+
+    fn add(&mut self, metric: Metric, span: Span, block: usize) {
+        let tally = &mut self.tallies[metric.index()];
+        tally.record(span, block);
+        tally.contributed();
+    }
+
+    /// A request cancelled by us had lived this long in each metric that was not complete (docs/METHOD.md: right-censored).
+    fn censor(&mut self, record: &Record, metrics: &Metrics) {
+        let Some(begun) = record.begun else { return };
+        let sent = record.sent.unwrap_or(record.over);
+        let latest = record.last.unwrap_or(sent);
+        for metric in Metric::ALL {
+            let per_token = |age: Span| match record.asked_output_tokens {
+                Some(asked) if asked > 0 => age / i64::from(asked),
+                _ => Span::ZERO,
+            };
+            let age = match metric {
+                Metric::Lateness | Metric::PoolWait => continue,
+                Metric::Connect if record.connected.is_some() || record.reused => continue,
+                Metric::Connect => record.over - begun,
+                Metric::Ttft | Metric::Ttfe | Metric::Ttfo | Metric::Head => record.over - sent,
+                Metric::TtftDue => record.over - record.due,
+                Metric::Itl | Metric::Stall => record.over - latest,
+                Metric::E2e | Metric::E2eDone | Metric::E2eEnd => record.over - sent,
+                Metric::E2eDue => record.over - record.due,
+                Metric::Tpot => per_token(record.first.map_or(Span::ZERO, |first| record.over - first)),
+                Metric::Ntpot => per_token(record.over - record.due),
+                Metric::NtpotSent => per_token(record.over - sent),
+            };
+            let complete_at_first =
+                matches!(metric, Metric::Ttft | Metric::TtftDue | Metric::Ttfe | Metric::Ttfo | Metric::Head);
+            if !(complete_at_first && metrics.get(metric).is_some()) {
+                self.tallies[metric.index()].censor(age);
+            }
+        }
+    }
+}
