@@ -4,6 +4,7 @@
 
 mod coalesce;
 mod config;
+mod core_thread;
 mod counters;
 mod error;
 mod handler;
@@ -12,6 +13,7 @@ mod sockets;
 
 pub use coalesce::Coalesce;
 pub use config::{PortUse, RingConfig, Stamps};
+pub use core_thread::{Core, CoreError};
 pub use counters::Counters;
 pub use error::RingError;
 pub use handler::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Task};
