@@ -13,7 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("script", &["time", "random", "wire"]),
     ("record", &["time", "wire"]),
     ("analysis", &["time", "record"]),
-    ("plan", &["time", "random", "schedule", "workload", "script", "analysis"]),
+    ("plan", &["time", "random", "wire", "schedule", "workload", "script", "analysis"]),
     ("search", &["time", "analysis"]),
     ("report", &["time", "plan", "record", "analysis", "search"]),
     ("foreign", &["time", "plan", "analysis", "report"]),
