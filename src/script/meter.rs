@@ -46,23 +46,23 @@ impl Tally {
 #[derive(Debug)]
 pub(super) struct Histogram {
     bounds: &'static [f64],
-    /// A unit of what is recorded, in the metric's own.
-    unit: f64,
+    /// How many of what is recorded make one of the metric's unit.
+    per_unit: f64,
     buckets: [Tally; BUCKETS],
     sum: Tally,
 }
 
 impl Histogram {
     fn seconds(bounds: &'static [f64]) -> Self {
-        Self { bounds, unit: 1e-9, buckets: Default::default(), sum: Tally::default() }
+        Self { bounds, per_unit: 1e9, buckets: Default::default(), sum: Tally::default() }
     }
 
     fn counts() -> Self {
-        Self { bounds: COUNTS, unit: 1.0, buckets: Default::default(), sum: Tally::default() }
+        Self { bounds: COUNTS, per_unit: 1.0, buckets: Default::default(), sum: Tally::default() }
     }
 
     pub(super) fn record(&self, value: u64) {
-        let scaled = as_f64(value) * self.unit;
+        let scaled = as_f64(value) / self.per_unit;
         let bucket = self.bounds.partition_point(|bound| *bound < scaled);
         self.buckets[bucket].add(1);
         self.sum.add(value);
@@ -248,7 +248,7 @@ impl Page<'_> {
                 None => line!(self, "vllm:{name}_bucket{{{engine},le=\"+Inf\",{model}}} {below}.0"),
             }
         }
-        let sum = as_f64(self.sum(|meter| &of(meter).sum)) * first.unit;
+        let sum = as_f64(self.sum(|meter| &of(meter).sum)) / first.per_unit;
         line!(self, "vllm:{name}_count{{{}}} {below}.0", self.labels);
         line!(self, "vllm:{name}_sum{{{}}} {sum:?}", self.labels);
     }
