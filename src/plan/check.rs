@@ -4,7 +4,8 @@ use super::mistake::PlanError;
 use super::raw::Raw;
 use super::reading::{Reading, option};
 use super::secrets::redacted;
-use super::{Limits, Output, Plan, Records, Require, client, payload, sim, stages, target};
+use super::{Limits, Output, Plan, Records, Require, client, load, payload, sim, target};
+use crate::schedule::Schedule;
 
 impl Plan {
     /// The plan that `asked` means on a machine with these `limits`.
@@ -16,7 +17,7 @@ impl Plan {
         let mut reading = Reading::default();
         let r = &mut reading;
         let target = target::read(r, &raw);
-        let load = stages::read(r, &raw);
+        let load = load::read(r, &raw);
         let payload = payload::read(r, &raw);
         let sim = sim::read(r, &raw, limits);
         let output = output(r, &raw);
@@ -30,6 +31,15 @@ impl Plan {
         };
         reading.done(())?;
         Ok(Self { target, load, payload, client, output, sim, require, max_error_share, caveats, asked: raw })
+    }
+
+    /// The schedule of one run, from instant zero.
+    ///
+    /// # Panics
+    /// Never: a plan's schedule was made once to check it.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        self.load.schedule().expect("the schedule of a plan was checked")
     }
 
     /// The effective config in its TOML form, every default written out and every secret hidden.

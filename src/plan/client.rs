@@ -63,7 +63,7 @@ fn machine(r: &mut Reading, limits: &Limits) {
     if limits.kernel < OLDEST {
         let version = format!("{}.{}", limits.kernel.0, limits.kernel.1);
         r.note(
-            Place::Machine("kernel"),
+            Place::Whole("this machine's kernel"),
             Some(version),
             "Linux 6.1 or later",
             "run on a host with a newer kernel",
@@ -71,7 +71,7 @@ fn machine(r: &mut Reading, limits: &Limits) {
     }
     if let Some(why) = &limits.io_uring_forbidden {
         r.note(
-            Place::Machine("io_uring"),
+            Place::Whole("io_uring"),
             Some(why.clone()),
             "a kernel and container that allow io_uring",
             "sysctl kernel.io_uring_disabled=0; in a container a seccomp profile that allows io_uring_setup, \
@@ -123,7 +123,7 @@ fn memlock(r: &mut Reading, limits: &Limits, rings: usize) {
     let needed = u64::try_from(rings).expect("few shards") * SHARD_LOCKED_BYTES;
     let Some(allowed) = limits.memlock_bytes.filter(|allowed| *allowed < needed) else { return };
     r.note(
-        Place::Machine("locked memory"),
+        Place::Whole("locked memory"),
         Some(format!("{} KiB", allowed / 1024)),
         format!("at least {} KiB for {rings} shards, the simulator's included", needed / 1024),
         "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1) or take fewer --shards",

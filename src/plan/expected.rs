@@ -1,6 +1,7 @@
 //! What a plan is expected to ask of this host, by Little's law and a cost per event; measures nothing.
 
-use super::{Load, Offered, Payload, Prompts, payload::MOST_TOKENS};
+use super::{Load, Payload, Prompts, payload::MOST_TOKENS};
+use crate::schedule;
 use crate::time::Span;
 
 /// CPU time of a shard for one streamed event, kernel included, until this host's own is measured: prototypes of the
@@ -21,17 +22,16 @@ pub const GUESSED_E2E: Span = Span::from_s(1);
 /// between tokens, where known.
 pub(super) fn events_per_s(load: &Load, payload: &Payload, itl: Option<Span>) -> f64 {
     let choices = f64::from(payload.choices);
-    let peak = |offered: &Offered| match offered {
-        Offered::Rate { from_per_s, to_per_s, .. } => {
-            from_per_s.max(*to_per_s) * payload.output_tokens.mean(MOST_TOKENS) * choices
+    let peak = |load: &schedule::Load| match load {
+        schedule::Load::Open { rate_per_s, .. } => {
+            rate_per_s.peak() * payload.output_tokens.mean(MOST_TOKENS) * choices
         }
-        // No server emits faster than it is asked to, and none of today's faster than a token a tenth of a millisecond.
-        Offered::Concurrency(slots) => {
-            let itl = itl.unwrap_or(FAST_ITL).max(Span::from_us(100));
-            whole_f64(*slots) * choices / itl.as_s_f64()
+        // No server of today emits a stream's tokens faster than one in a tenth of a millisecond.
+        schedule::Load::Closed { slots, .. } => {
+            slots.peak() * choices / itl.unwrap_or(FAST_ITL).max(Span::from_us(100)).as_s_f64()
         }
     };
-    load.stages.iter().map(|stage| peak(&stage.offered)).fold(0.0, f64::max)
+    load.stages.iter().map(|stage| peak(&stage.load)).fold(0.0, f64::max)
 }
 
 /// The utilization of each of `shards` shards.
@@ -48,36 +48,34 @@ impl Load {
     /// The highest rate of an open loop, in requests per second; `None` for a closed one.
     #[must_use]
     pub fn peak_rate_per_s(&self) -> Option<f64> {
-        let rate = |offered: &Offered| match offered {
-            Offered::Rate { from_per_s, to_per_s, .. } => Some(from_per_s.max(*to_per_s)),
-            Offered::Concurrency(_) => None,
-        };
-        self.stages.iter().filter_map(|stage| rate(&stage.offered)).reduce(f64::max)
+        let rates = self.stages.iter().filter_map(|stage| match stage.load {
+            schedule::Load::Open { rate_per_s, .. } => Some(rate_per_s.peak()),
+            schedule::Load::Closed { .. } => None,
+        });
+        rates.reduce(f64::max)
     }
 
     /// The most slots of a closed loop; `None` for an open one.
     #[must_use]
     pub fn slots(&self) -> Option<usize> {
-        let slots = |offered: &Offered| match offered {
-            Offered::Concurrency(slots) => Some(*slots),
-            Offered::Rate { .. } => None,
-        };
-        self.stages.iter().filter_map(|stage| slots(&stage.offered)).max()
+        let slots = self.stages.iter().filter_map(|stage| match stage.load {
+            schedule::Load::Closed { slots, .. } => Some(slots.peak()),
+            schedule::Load::Open { .. } => None,
+        });
+        slots.reduce(f64::max).map(ceiling)
     }
 
     /// Requests in flight when each takes `e2e`: the mean, by Little's law (rate x E2E), and a count that is hardly
     /// ever exceeded: in an M/G/infinity system the number is Poisson, so four deviations above the mean.
     #[must_use]
     pub fn expected_in_flight(&self, e2e: Span) -> (f64, usize) {
-        let (mean, high) = match (self.peak_rate_per_s(), self.slots()) {
-            (Some(per_s), _) => {
-                let mean = per_s * e2e.as_s_f64();
-                (mean, mean + 4.0 * libm::sqrt(mean) + 1.0)
-            }
-            (None, slots) => (whole_f64(slots.unwrap_or(1)), whole_f64(slots.unwrap_or(1))),
+        let Some(per_s) = self.peak_rate_per_s() else {
+            let slots = self.slots().unwrap_or(1);
+            return (whole_f64(slots), slots);
         };
-        let high = high.min(whole_f64(self.max_concurrency.unwrap_or(usize::MAX)));
-        (mean, ceiling(high))
+        let mean = per_s * e2e.as_s_f64();
+        let high = mean + 4.0 * libm::sqrt(mean) + 1.0;
+        (mean, ceiling(high.min(self.max_concurrency.map_or(f64::INFINITY, f64::from))))
     }
 }
 

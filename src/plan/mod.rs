@@ -26,7 +26,7 @@ pub use client::{Client, SHARD_LOCKED_BYTES};
 pub use cpus::{format_cpus, parse_cpus};
 pub use expected::{EASY_RHO, EVENT_COST, GUESSED_E2E};
 pub use limits::Limits;
-pub use load::{Extent, Load, Offered, Shape, Stage};
+pub use load::Load;
 pub use mistake::{Key, Mistake, PlanError};
 pub use payload::{Payload, PromptAs, Prompts};
 pub use raw::{ConfigError, Raw, SimOptions, StageOptions, Text, nearest};

@@ -1,6 +1,6 @@
 //! The size of the pool of connections, within files, source ports and the load; opens nothing.
 
-use super::raw::Raw;
+use super::raw::{Raw, Text};
 use super::reading::{Given, Place, Reading, option};
 use super::{Limits, Load, Payload, SimPlan};
 use crate::time::format_span;
@@ -47,7 +47,7 @@ pub(super) fn read(
     sim: Option<&SimPlan>,
 ) -> usize {
     let bound = bound(limits, sim);
-    let cap = load.slots().or(load.max_concurrency);
+    let cap = load.slots().or(load.max_concurrency.and_then(|cap| usize::try_from(cap).ok()));
     if cap.is_some_and(|cap| cap > bound.most) {
         r.refuse(most_in_flight(raw, load), format!("at most {}", bound.by), bound.remedy);
         return bound.most;
@@ -68,18 +68,21 @@ pub(super) fn read(
     pool
 }
 
-/// The option that says how many requests may be in flight.
+/// The option that says how many requests may be in flight: of stages, the first that asks for the most.
 fn most_in_flight<'a>(raw: &'a Raw, load: &Load) -> Given<'a> {
-    let slots = load.slots().map(|slots| slots.to_string());
-    let stage =
-        raw.stage.iter().position(|stage| stage.concurrency.as_ref().map(|text| text.0.clone()) == slots);
-    match (stage, load.max_concurrency) {
-        (Some(at), None) if slots.is_some() => {
-            Given { place: Place::Stage(at + 1, "concurrency"), value: raw.stage[at].concurrency.as_ref() }
+    let most = load.slots().map(|slots| slots.to_string());
+    let says = |text: &Option<Text>| text.as_ref().map(|text| &text.0) == most.as_ref();
+    let stages = raw.stage.iter().zip(1..).filter(|_| most.is_some());
+    for (stage, n) in stages {
+        for (name, value) in
+            [("concurrency", &stage.concurrency), ("concurrency_end", &stage.concurrency_end)]
+        {
+            if says(value) {
+                return Given { place: Place::Stage(n, name), value: value.as_ref() };
+            }
         }
-        (_, Some(_)) => option!(raw.load.max_concurrency),
-        _ => option!(raw.load.concurrency),
     }
+    if most.is_some() { option!(raw.load.concurrency) } else { option!(raw.load.max_concurrency) }
 }
 
 /// Whether an open loop without a cap fits, where the time a request takes is known: that of the simulator.

@@ -19,15 +19,15 @@ pub(super) enum Place {
     Option(Key),
     /// A key of the stage with this number, counted from 1.
     Stage(usize, &'static str),
-    /// Something that no option can change.
-    Machine(&'static str),
+    /// Something that no single option says.
+    Whole(&'static str),
 }
 
 impl Place {
     fn name(self) -> String {
         match self {
             Self::Option(key) => format!("{} ({} in a file)", key.flag(), key.path()),
-            Self::Machine(what) => format!("{what} of this machine"),
+            Self::Whole(what) => what.to_owned(),
             Self::Stage(n, name) => format!("[[stage]] number {n}, {}", name.replace('_', "-")),
         }
     }
@@ -50,10 +50,11 @@ macro_rules! option {
 }
 pub(super) use option;
 
-/// Bounds of a number, the lower one excluded.
+/// Bounds of a number, both included.
+#[derive(Copy, Clone)]
 pub(super) struct Bounds {
-    pub(super) above: f64,
-    pub(super) at_most: f64,
+    pub(super) least: f64,
+    pub(super) most: f64,
     pub(super) unit: &'static str,
 }
 
@@ -124,10 +125,10 @@ impl Reading {
     /// A number, whole or not.
     pub(super) fn number(&mut self, given: Given<'_>, bounds: &Bounds) -> Option<f64> {
         let number = given.value?.as_str().parse::<f64>().ok();
-        let number = number.filter(|n| *n > bounds.above && *n <= bounds.at_most);
+        let number = number.filter(|n| (bounds.least..=bounds.most).contains(n));
         if number.is_none() {
-            let Bounds { above, at_most, unit } = bounds;
-            self.refuse(given, format!("a number above {above}, at most {at_most} {unit}"), "");
+            let Bounds { least, most, unit } = bounds;
+            self.refuse(given, format!("a number from {least} to {most} {unit}"), "");
         }
         number
     }

@@ -1,96 +1,20 @@
-//! The options of the load to the load: what excludes what, and the stages; draws no arrival.
+//! The stages of a file, one after another; places nothing in time.
 
+use super::load::{PAUSE, RATE, SLOTS, WINDOW, closed, only_for, open, process};
 use super::raw::{Raw, StageOptions, Text};
 use super::reading::{Bounds, Given, Place, Reading, option};
-use super::{Extent, Load, Offered, Shape, Stage};
-use crate::time::Span;
-use std::ops::RangeInclusive;
+use crate::schedule::{Extent, Load, Process, Ramp, Stage};
 
-/// A request a second, and far beyond what one host can send.
-const RATE: Bounds = Bounds { above: 0.0, at_most: 1e7, unit: "requests/s" };
-
-/// More streams than a process can have files.
-const SLOTS: RangeInclusive<usize> = 1..=10_000_000;
-
-/// A window needs some length to have a rate; a week is longer than any run so far.
-const WINDOW: RangeInclusive<Span> = Span::from_ms(10)..=Span::from_s(7 * 86_400);
-
-/// What may be left out is zero.
-const PAUSE: RangeInclusive<Span> = Span::ZERO..=Span::from_s(86_400);
+#[derive(Copy, Clone, PartialEq)]
+enum Shape {
+    Linear,
+    Geometric,
+}
 
 const SHAPES: [(&str, Shape); 2] = [("linear", Shape::Linear), ("geometric", Shape::Geometric)];
 
-/// Reads section `[load]` and the stages.
-pub(super) fn read(r: &mut Reading, raw: &Raw) -> Load {
-    let stages = if raw.stage.is_empty() { vec![single(r, raw)] } else { several(r, raw) };
-    let closed = stages.iter().any(|stage| matches!(stage.offered, Offered::Concurrency(_)));
-    let load = Load {
-        stages,
-        warmup: r.span(option!(raw.load.warmup), PAUSE).unwrap_or_default(),
-        cooldown: r.span(option!(raw.load.cooldown), PAUSE).unwrap_or_default(),
-        seed: r.count(option!(raw.load.seed), 0..=u64::MAX).unwrap_or_default(),
-        max_concurrency: r.count(option!(raw.load.max_concurrency), SLOTS),
-        ramp: r.span(option!(raw.load.ramp), PAUSE).unwrap_or_default(),
-        think_time: r.span(option!(raw.load.think_time), PAUSE).unwrap_or_default(),
-        repeat: r.count(option!(raw.load.repeat), 1..=1000).unwrap_or(1),
-    };
-    if closed {
-        for given in [option!(raw.load.arrival), option!(raw.load.max_concurrency)] {
-            only_for(r, given, "an open loop (--rate)");
-        }
-    } else {
-        for given in [option!(raw.load.ramp), option!(raw.load.think_time)] {
-            only_for(r, given, "a closed loop (--concurrency)");
-        }
-    }
-    load
-}
-
-fn only_for(r: &mut Reading, given: Given<'_>, which: &str) {
-    if given.value.is_some() {
-        r.refuse(given, format!("for {which} only"), "leave it out");
-    }
-}
-
-/// The stage that `--rate` or `--concurrency` describes.
-fn single(r: &mut Reading, raw: &Raw) -> Stage {
-    let (rate, slots) = (option!(raw.load.rate), option!(raw.load.concurrency));
-    let (duration, requests) = (option!(raw.load.duration), option!(raw.load.requests));
-    if duration.value.is_some() && requests.value.is_some() {
-        r.refuse(requests, "--duration or --requests", "they exclude each other: leave one out");
-    }
-    let extent = match r.count(requests, 1..=1_000_000_000) {
-        Some(requests) => Extent::Requests(requests),
-        None => Extent::Duration(r.span(duration, WINDOW).unwrap_or_default()),
-    };
-    let offered = match (rate.value, slots.value) {
-        (Some(_), Some(_)) => {
-            r.refuse(
-                slots,
-                "--rate or --concurrency",
-                "they exclude each other; an open loop with a cap is --rate R --max-concurrency C",
-            );
-            Offered::Concurrency(1)
-        }
-        (None, Some(_)) => Offered::Concurrency(r.count(slots, SLOTS).unwrap_or(1)),
-        (Some(_), None) => {
-            let per_s = r.number(rate, &RATE).unwrap_or_default();
-            let arrival = arrival(r, option!(raw.load.arrival));
-            Offered::Rate { from_per_s: per_s, to_per_s: per_s, shape: Shape::Flat, arrival }
-        }
-        (None, None) => {
-            r.refuse(
-                rate,
-                "--rate or --concurrency",
-                "say how much load: --rate 10 (open loop, requests/s) or --concurrency 8 (closed loop)",
-            );
-            Offered::Concurrency(1)
-        }
-    };
-    Stage { offered, extent }
-}
-
-fn several(r: &mut Reading, raw: &Raw) -> Vec<Stage> {
+/// Reads every `[[stage]]`; the warm-up of section `[load]` is the first one's.
+pub(super) fn read(r: &mut Reading, raw: &Raw) -> Vec<Stage> {
     for given in [
         option!(raw.load.rate),
         option!(raw.load.concurrency),
@@ -105,14 +29,15 @@ fn several(r: &mut Reading, raw: &Raw) -> Vec<Stage> {
             );
         }
     }
-    let default = arrival(r, option!(raw.load.arrival));
-    let stages: Vec<Stage> =
-        raw.stage.iter().enumerate().map(|(i, stage)| one(r, i + 1, stage, &default)).collect();
-    let closed = stages.iter().filter(|stage| matches!(stage.offered, Offered::Concurrency(_))).count();
-    if closed > 0 && closed < stages.len() {
+    let default = process(r, option!(raw.load.arrival));
+    let mut stages: Vec<Stage> =
+        raw.stage.iter().enumerate().map(|(i, stage)| one(r, raw, i + 1, stage, default)).collect();
+    stages[0].warmup += r.span(option!(raw.load.warmup), PAUSE).unwrap_or_default();
+    let loops = stages.iter().filter(|stage| matches!(stage.load, Load::Closed { .. })).count();
+    if loops > 0 && loops < stages.len() {
         r.note(
             Place::Stage(stages.len(), "rate, concurrency"),
-            Some(format!("{closed} of {} stages are closed loops", stages.len())),
+            Some(format!("{loops} of {} stages are closed loops", stages.len())),
             "stages that are all open loops or all closed loops",
             "make two runs of it",
         );
@@ -120,54 +45,74 @@ fn several(r: &mut Reading, raw: &Raw) -> Vec<Stage> {
     stages
 }
 
-fn one(r: &mut Reading, n: usize, stage: &StageOptions, default_arrival: &str) -> Stage {
+fn one(r: &mut Reading, raw: &Raw, n: usize, stage: &StageOptions, default: Process) -> Stage {
     fn given<'a>(n: usize, name: &'static str, value: &'a Option<Text>) -> Given<'a> {
         Given { place: Place::Stage(n, name), value: value.as_ref() }
     }
     let rate = given(n, "rate", &stage.rate);
-    let end = given(n, "rate_end", &stage.rate_end);
-    let shape = given(n, "shape", &stage.shape);
+    let rate_end = given(n, "rate_end", &stage.rate_end);
     let slots = given(n, "concurrency", &stage.concurrency);
+    let slots_end = given(n, "concurrency_end", &stage.concurrency_end);
+    let arrival = given(n, "arrival", &stage.arrival);
     let duration = given(n, "duration", &stage.duration);
-    let own_arrival = given(n, "arrival", &stage.arrival);
     if duration.value.is_none() {
         r.refuse(duration, "a span such as 30s", "every stage says how long it lasts");
     }
     let extent = Extent::Duration(r.span(duration, WINDOW).unwrap_or_default());
-    let offered = match (rate.value, slots.value) {
+    let shape = shape(r, given(n, "shape", &stage.shape), &[rate_end, slots_end]);
+    let load = match (rate.value, slots.value) {
         (Some(_), None) => {
-            let from_per_s = r.number(rate, &RATE).unwrap_or_default();
-            let to_per_s = r.number(end, &RATE).unwrap_or(from_per_s);
-            let asked = r.word(shape, &SHAPES);
-            if shape.value.is_some() && end.value.is_none() {
-                r.refuse(shape, "beside rate-end", "say where the rate goes: rate-end = 100");
-            }
-            let shape = if end.value.is_some() { asked.unwrap_or(Shape::Linear) } else { Shape::Flat };
-            let arrival = if own_arrival.value.is_some() {
-                arrival(r, own_arrival)
-            } else {
-                default_arrival.to_owned()
+            only_for(r, slots_end, "a stage with concurrency");
+            let bounds = match shape {
+                // A straight ramp may start or end at nothing.
+                Some(Shape::Linear) => Bounds { least: 0.0, ..RATE },
+                _ => RATE,
             };
-            Offered::Rate { from_per_s, to_per_s, shape, arrival }
+            let from = r.number(rate, &bounds).unwrap_or(1.0);
+            let to = r.number(rate_end, &bounds);
+            if from == 0.0 && to == Some(0.0) {
+                r.refuse(rate_end, "above 0 where rate is 0", "");
+            }
+            let process = if arrival.value.is_some() { process(r, arrival) } else { default };
+            open(ramp(shape, from, to), process)
         }
         (None, Some(_)) => {
-            for given in [end, shape, own_arrival] {
+            for given in [rate_end, arrival] {
                 only_for(r, given, "a stage with a rate");
             }
-            Offered::Concurrency(r.count(slots, SLOTS).unwrap_or(1))
+            let from = r.count(slots, SLOTS).unwrap_or(1);
+            let to = r.count(slots_end, SLOTS);
+            closed(r, raw, ramp(shape, from.into(), to.map(f64::from)))
         }
         (None, None) => {
             r.refuse(rate, "rate or concurrency", "say what the stage offers: rate = 10 or concurrency = 8");
-            Offered::Concurrency(1)
+            open(Ramp::Flat(1.0), default)
         }
         (Some(_), Some(_)) => {
             r.refuse(slots, "rate or concurrency", "they exclude each other: leave one out");
-            Offered::Concurrency(1)
+            open(Ramp::Flat(1.0), default)
         }
     };
-    Stage { offered, extent }
+    let warmup = r.span(given(n, "warmup", &stage.warmup), PAUSE).unwrap_or_default();
+    Stage { load, extent, warmup }
 }
 
-fn arrival(r: &mut Reading, given: Given<'_>) -> String {
-    r.text(given, "poisson, constant, gamma:SHAPE").unwrap_or_default()
+/// The way from a stage's start to its end: linear unless said, none where nothing has an end of its own.
+fn shape(r: &mut Reading, given: Given<'_>, ends: &[Given<'_>]) -> Option<Shape> {
+    let asked = r.word(given, &SHAPES);
+    if ends.iter().any(|end| end.value.is_some()) {
+        return Some(asked.unwrap_or(Shape::Linear));
+    }
+    if given.value.is_some() {
+        r.refuse(given, "beside rate-end or concurrency-end", "say where it goes: rate-end = 100");
+    }
+    None
+}
+
+fn ramp(shape: Option<Shape>, from: f64, to: Option<f64>) -> Ramp {
+    match (shape, to) {
+        (Some(Shape::Linear), Some(to)) => Ramp::Linear(from, to),
+        (Some(Shape::Geometric), Some(to)) => Ramp::Geometric(from, to),
+        _ => Ramp::Flat(from),
+    }
 }

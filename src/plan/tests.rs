@@ -1,6 +1,7 @@
 //! Whole plans: what is accepted means what it says, and what is refused says what would be accepted.
 
 use super::*;
+use crate::schedule::{self, Extent, Process, Ramp};
 use crate::time::Span;
 use crate::wire::Api;
 
@@ -56,11 +57,11 @@ fn little_said_means_the_documented_defaults() {
 #[test]
 fn every_mistake_names_flag_value_and_what_is_accepted() {
     let table = [
-        ("[load]\nrate = 0", "--rate", "0", "above 0, at most 10000000 requests/s"),
-        ("[load]\nrate = \"fast\"", "--rate", "fast", "above 0"),
-        ("[load]\nrate = -5", "--rate", "-5", "above 0"),
-        ("[load]\nrate = nan", "--rate", "NaN", "above 0"),
-        ("[load]\nrate = inf", "--rate", "inf", "at most"),
+        ("[load]\nrate = 0", "--rate", "0", "from 0.0001 to 10000000 requests/s"),
+        ("[load]\nrate = \"fast\"", "--rate", "fast", "from 0.0001"),
+        ("[load]\nrate = -5", "--rate", "-5", "from 0.0001"),
+        ("[load]\nrate = nan", "--rate", "NaN", "from 0.0001"),
+        ("[load]\nrate = inf", "--rate", "inf", "to 10000000"),
         ("[load]\nrate = 1\nduration = 10", "--duration", "10", "10ms to"),
         ("[load]\nrate = 1\nduration = \"0s\"", "--duration", "0s", "10ms to"),
         ("[load]\nrate = 1\nrequests = 0", "--requests", "0", "from 1 to"),
@@ -177,7 +178,10 @@ fn stages_say_which_of_them_is_wrong() {
         ("duration = \"1s\"", "rate", "rate = 10 or concurrency = 8"),
         ("rate = 1\nconcurrency = 2\nduration = \"1s\"", "concurrency", "exclude each other"),
         ("rate = 1\nshape = \"linear\"\nduration = \"1s\"", "shape", "rate-end = 100"),
-        ("rate = 1\nrate-end = 0\nduration = \"1s\"", "rate-end", "above 0"),
+        ("rate = 0\nrate-end = 0\nduration = \"1s\"", "rate-end", "above 0"),
+        ("rate = 0\nduration = \"1s\"", "rate", "from 0.0001"),
+        ("rate = 1\nconcurrency-end = 5\nduration = \"1s\"", "concurrency-end", "a stage with concurrency"),
+        ("rate = 1\narrival = \"gamma:0\"\nduration = \"1s\"", "arrival", "0.01 to 10000"),
         (
             "rate = 1\nrate-end = 5\nshape = \"geometrical\"\nduration = \"1s\"",
             "shape",
@@ -197,25 +201,23 @@ fn stages_say_which_of_them_is_wrong() {
 #[test]
 fn stages_are_read_in_order_with_their_shapes() {
     let plan = plan(&format!(
-        "{URL}[[stage]]\nrate = 10\nduration = \"5s\"\n\
+        "{URL}[load]\nwarmup = \"3s\"\n[[stage]]\nrate = 10\nduration = \"5s\"\n\
          [[stage]]\nrate = 10\nrate-end = 40\nshape = \"geometric\"\nduration = \"20s\"\narrival = \"constant\"\n\
-         [[stage]]\nrate = 40\nrate-end = 20\nduration = \"2s\""
+         [[stage]]\nrate = 40\nrate-end = 20\nwarmup = \"1s\"\nduration = \"2s\""
     ));
-    let shapes = plan.load.stages.iter().map(|stage| match &stage.offered {
-        Offered::Rate { from_per_s, to_per_s, shape, arrival } => {
-            (*from_per_s, *to_per_s, *shape, arrival.as_str())
-        }
-        Offered::Concurrency(_) => panic!("no closed loop was asked for"),
-    });
-    let shapes: Vec<_> = shapes.collect();
+    let open = |rate_per_s, process| schedule::Load::Open { rate_per_s, process };
+    let loads: Vec<_> = plan.load.stages.iter().map(|stage| stage.load).collect();
     assert_eq!(
-        shapes,
+        loads,
         [
-            (10.0, 10.0, Shape::Flat, "poisson"),
-            (10.0, 40.0, Shape::Geometric, "constant"),
-            (40.0, 20.0, Shape::Linear, "poisson")
+            open(Ramp::Flat(10.0), Process::Poisson),
+            open(Ramp::Geometric(10.0, 40.0), Process::Constant),
+            open(Ramp::Linear(40.0, 20.0), Process::Poisson),
         ]
     );
+    let warmups: Vec<_> = plan.load.stages.iter().map(|stage| stage.warmup).collect();
+    assert_eq!(warmups, [Span::from_s(3), Span::ZERO, Span::from_s(1)]);
+    assert_eq!(plan.schedule().stages(), plan.load.stages);
     assert_eq!(plan.load.peak_rate_per_s(), Some(40.0));
 }
 
@@ -230,7 +232,7 @@ fn what_cannot_work_here_is_refused_with_what_would() {
         (&few_files, "concurrency = 5000", "--concurrency", "936 connections in 1000 open files"),
         (&few_files, "rate = 1\nmax-concurrency = 5000", "--max-concurrency", "ulimit -n"),
         (&few_ports, "concurrency = 5000", "--concurrency", "ip_local_port_range"),
-        (&old, "rate = 1", "kernel", "Linux 6.1 or later"),
+        (&old, "rate = 1", "this machine's kernel", "Linux 6.1 or later"),
         (&forbidden, "rate = 1", "io_uring", "kernel.io_uring_disabled=0"),
         (&no_memlock, "rate = 1", "locked memory", "ulimit -l"),
     ] {

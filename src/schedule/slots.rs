@@ -137,7 +137,11 @@ mod tests {
     fn a_think_time_is_read_as_a_span_is() {
         for text in ["10s", "250us", "1.5ms", "2m", "1h", "7ns", "0s"] {
             let span = crate::time::parse_span(text).unwrap();
-            assert_eq!(text.parse::<Delays>().unwrap(), Delays::constant(span.as_ns().unsigned_abs()), "{text}");
+            assert_eq!(
+                text.parse::<Delays>().unwrap(),
+                Delays::constant(span.as_ns().unsigned_abs()),
+                "{text}"
+            );
         }
     }
 

@@ -24,7 +24,7 @@ pub struct LoadOptions {
     /// Closed loop: spread the first requests over this time
     #[arg(long, value_name = "SPAN")]
     pub ramp: Option<Text>,
-    /// Closed loop: pause between an answer and the next request
+    /// Closed loop: pause between an answer and the next request: a span, uniform:a:b, exp:mean, lognormal:mean:sd
     #[arg(long, value_name = "SPAN")]
     pub think_time: Option<Text>,
     /// Length of the measured window; excludes --requests
@@ -55,11 +55,15 @@ pub struct StageOptions {
     pub rate: Option<Text>,
     /// Open loop: requests per second at the stage's end, when it changes.
     pub rate_end: Option<Text>,
-    /// The way to `rate-end`: linear or geometric.
-    pub shape: Option<Text>,
-    /// Closed loop: requests in flight.
+    /// Closed loop: requests in flight, at the stage's start.
     pub concurrency: Option<Text>,
-    /// How long the stage lasts.
+    /// Closed loop: requests in flight at the stage's end, when they change.
+    pub concurrency_end: Option<Text>,
+    /// The way to `rate-end` or `concurrency-end`: linear (the default) or geometric.
+    pub shape: Option<Text>,
+    /// Unmeasured load before the stage's window, at its first rate, on top of its duration.
+    pub warmup: Option<Text>,
+    /// How long the stage's window lasts.
     pub duration: Option<Text>,
     /// The stage's own arrival process, when it differs from `load.arrival`.
     pub arrival: Option<Text>,
