@@ -28,11 +28,11 @@ pub struct Client {
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Every check passed.
-    #[default]
     Valid,
     /// Some check lies between its thresholds.
     Suspect,
-    /// Some check failed outright.
+    /// Some check failed outright; or nobody has judged.
+    #[default]
     Invalid,
 }
 
@@ -70,12 +70,40 @@ pub struct Check {
     pub verdict: Verdict,
     /// The value found; null where it could not be measured.
     pub value: Option<f64>,
-    /// The value's unit: `ratio`, `ns`, `requests`, ...
-    pub unit: String,
-    /// Valid up to (or from) here.
+    /// What the value is counted in.
+    pub unit: Unit,
+    /// Which side of the thresholds is the good one.
+    pub good: Good,
+    /// Valid as far as this.
     pub valid: Option<f64>,
-    /// Invalid beyond (or below) here; null where it never is.
+    /// Invalid beyond this; null where it never is.
     pub invalid: Option<f64>,
+}
+
+/// What a check's value is counted in.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// A plain number, such as rho.
+    #[default]
+    Ratio,
+    /// A share of a whole, 0 to 1.
+    Share,
+    /// Nanoseconds.
+    Ns,
+    /// A count.
+    Count,
+}
+
+/// Which side of a threshold is the good one.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Good {
+    /// Up to the threshold.
+    #[default]
+    AtMost,
+    /// From the threshold on.
+    AtLeast,
 }
 
 /// Bias bounds of the published quantiles (`docs/METHOD.md`, "The client as a queue").

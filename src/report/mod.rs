@@ -5,13 +5,15 @@
 mod audit;
 mod client;
 mod distribution;
+mod figures;
 mod schema;
 mod section;
 mod server;
 mod summary;
+pub mod terminal;
 
 pub use audit::{JobAudit, Lateness, ShardAudit, Share, Wait, Waits};
-pub use client::{Bias, BiasBound, Check, Client, Reason, Stamps, Verdict};
+pub use client::{Bias, BiasBound, Check, Client, Good, Reason, Stamps, Unit, Verdict};
 pub use distribution::{Distribution, Quantile, WithFailures};
 pub use schema::{SCHEMA_VERSION, summary_schema};
 pub use section::{Latency, Load, Section, Slow, Stage, Throughput, TokenSources, Tokens};

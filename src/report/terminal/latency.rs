@@ -1,0 +1,125 @@
+//! The table of latencies; rows beyond the usual ones appear when they have something to add.
+
+use super::page::{Look, Page};
+use super::table::Table;
+use crate::report::figures::{INFINITE, UNDEFINED, interval, maybe_time, time};
+use crate::report::{Distribution, Latency, Quantile, Section, WithFailures};
+use std::fmt;
+
+pub(super) fn write(section: &Section, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
+    let latency = &section.latency;
+    let mut table = Table::new(&[
+        ("Latency", 0),
+        ("mean", 0),
+        ("p50", 0),
+        ("p90", 3),
+        ("p95", 2),
+        ("p99", 0),
+        ("p99.9", 0),
+        ("max", 0),
+        ("95 % of p99", 1),
+    ]);
+    for (label, distribution, usual) in rows(section) {
+        if usual || (verbose && distribution.count > 0) {
+            table.row(row(label, distribution));
+        }
+    }
+    let failures = section.load.failed > 0;
+    if failures {
+        table.row(row_with_failures("TTFT *", &latency.ttft_ns.with_failures));
+        table.row(row_with_failures("E2E *", &latency.e2e_ns.with_failures));
+    }
+    table.row(row("lateness", &section.load.lateness_ns));
+    page.blank()?;
+    page.table(&table)?;
+    if failures {
+        page.line(Look::Dim, "* with every failure as infinite; the other rows are successes only")?;
+    }
+    Ok(())
+}
+
+/// Every latency with its label, and whether it is shown without being asked for.
+fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 16] {
+    let Latency {
+        ttft_ns,
+        ttft_due_ns,
+        ttfe_ns,
+        ttfo_ns,
+        itl_ns,
+        stall_ns,
+        tpot_ns,
+        ntpot_ns,
+        ntpot_sent_ns,
+        e2e_ns,
+        e2e_due_ns,
+        e2e_done_ns,
+        e2e_end_ns,
+        head_ns,
+        connect_ns,
+        pool_wait_ns,
+    } = &section.latency;
+    let waited = pool_wait_ns.max > Some(0);
+    // As-sent and from-due tell the same story until requests are late.
+    let late = differs(ttft_due_ns.p99, ttft_ns.p99);
+    let reasoned = ttfo_ns.count > 0 && differs(ttfo_ns.p50, ttft_ns.p50);
+    [
+        ("TTFT", ttft_ns, true),
+        ("TTFT from due", ttft_due_ns, late || waited),
+        ("TTFT any event", ttfe_ns, false),
+        ("TTFT of answer", ttfo_ns, reasoned),
+        ("ITL", itl_ns, true),
+        ("longest ITL", stall_ns, false),
+        ("TPOT", tpot_ns, true),
+        ("NTPOT", ntpot_ns, true),
+        ("NTPOT sent", ntpot_sent_ns, false),
+        ("E2E", e2e_ns, true),
+        ("E2E from due", e2e_due_ns, late || waited),
+        ("E2E to done", e2e_done_ns, false),
+        ("E2E to end", e2e_end_ns, false),
+        ("head", head_ns, false),
+        ("connect", connect_ns, false),
+        ("pool wait", pool_wait_ns, waited),
+    ]
+}
+
+/// Whether two figures differ by more than 5 %.
+fn differs(a: Option<i64>, b: Option<i64>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return false };
+    (i128::from(a) - i128::from(b)).abs() * 20 > i128::from(b).abs()
+}
+
+fn row(label: &str, distribution: &Distribution) -> Vec<String> {
+    let mut cells = vec![label.to_string(), maybe_time(distribution.mean)];
+    cells.extend(Quantile::ALL.map(|q| quantile(distribution, q)));
+    cells.push(maybe_time(distribution.max));
+    cells.push(distribution.p99_ci.map_or(UNDEFINED.into(), |[low, high]| interval(low, high)));
+    cells
+}
+
+fn row_with_failures(label: &str, with: &WithFailures) -> Vec<String> {
+    let mut cells = vec![label.to_string(), INFINITE.to_string()];
+    let figures = [with.p50, with.p90, with.p95, with.p99, with.p99_9];
+    for (quantile, figure) in Quantile::ALL.into_iter().zip(figures) {
+        cells.push(match figure {
+            _ if with.undefined.contains(&quantile) => UNDEFINED.into(),
+            None => INFINITE.into(),
+            Some(ns) if with.at_least.contains(&quantile) => at_least(ns),
+            Some(ns) => time(ns),
+        });
+    }
+    cells.extend([INFINITE.to_string(), String::new()]);
+    cells
+}
+
+/// One quantile, marked where it is a lower bound.
+pub(super) fn quantile(distribution: &Distribution, quantile: Quantile) -> String {
+    match distribution.quantile(quantile) {
+        None => UNDEFINED.into(),
+        Some(ns) if distribution.at_least.contains(&quantile) => at_least(ns),
+        Some(ns) => time(ns),
+    }
+}
+
+fn at_least(ns: i64) -> String {
+    format!(">={}", time(ns))
+}

@@ -1,0 +1,48 @@
+//! The terminal report: a run read in ten seconds.
+//!
+//! It prints what a [`Summary`] holds, so that a run and `report` on its directory print the same; it computes no figure.
+
+mod client;
+mod head;
+mod latency;
+mod page;
+mod server;
+mod slowest;
+mod stages;
+mod table;
+mod volume;
+
+pub use page::Style;
+
+use super::Summary;
+use page::Page;
+use std::fmt::{self, Write};
+
+/// Writes the report.
+///
+/// # Errors
+/// When `out` refuses.
+pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Result {
+    let mut page = Page::new(out, style);
+    head::write(summary, &mut page)?;
+    if summary.stages.len() > 1 {
+        stages::write(summary, &mut page)?;
+    }
+    volume::write_load(summary, &mut page)?;
+    latency::write(&summary.total, style.verbose, &mut page)?;
+    volume::write_throughput(&summary.total, &mut page)?;
+    slowest::write(summary, style.verbose, &mut page)?;
+    client::write(&summary.client, style.verbose, &mut page)?;
+    server::write(&summary.server, &mut page)
+}
+
+/// The report as one text.
+///
+/// # Panics
+/// Never: a text takes everything.
+#[must_use]
+pub fn text(summary: &Summary, style: &Style) -> String {
+    let mut text = String::new();
+    write(summary, style, &mut text).expect("a text takes everything");
+    text
+}

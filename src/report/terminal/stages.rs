@@ -1,0 +1,56 @@
+//! The stages of a run beside each other; what follows on the page is all of them together.
+
+use super::latency::quantile;
+use super::page::Page;
+use super::table::Table;
+use crate::report::figures::{UNDEFINED, count, rate, whole_rate};
+use crate::report::{Quantile, Stage, Summary};
+use std::fmt;
+
+/// Longer names of stages are cut: the figures matter more.
+const LONGEST_NAME: usize = 16;
+
+pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
+    let mut table = Table::new(&[
+        ("Stage", 0),
+        ("asked/s", 4),
+        ("sent/s", 0),
+        ("done/s", 0),
+        ("failed", 1),
+        ("TTFT p50", 3),
+        ("TTFT p99", 0),
+        ("ITL p99", 2),
+        ("E2E p99", 5),
+        ("tokens/s", 6),
+        ("server", 0),
+    ]);
+    for stage in &summary.stages {
+        table.row(row(stage));
+    }
+    page.blank()?;
+    page.table(&table)
+}
+
+fn row(stage: &Stage) -> Vec<String> {
+    let (load, latency) = (&stage.section.load, &stage.section.latency);
+    vec![
+        stage.name.chars().take(LONGEST_NAME).collect(),
+        load.requested_rate.map_or_else(
+            || load.requested_concurrency.map_or(UNDEFINED.into(), |c| format!("{} at once", count(c))),
+            |asked| rate(Some(asked)),
+        ),
+        rate(load.sent_rate),
+        rate(load.achieved_rate),
+        count(load.failed),
+        quantile(&latency.ttft_ns, Quantile::P50),
+        quantile(&latency.ttft_ns, Quantile::P99),
+        quantile(&latency.itl_ns, Quantile::P99),
+        quantile(&latency.e2e_ns, Quantile::P99),
+        whole_rate(stage.section.throughput.output_tokens_per_s),
+        match stage.server.kept_up {
+            Some(true) => "kept up".into(),
+            Some(false) => "fell behind".into(),
+            None => UNDEFINED.into(),
+        },
+    ]
+}
