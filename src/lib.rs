@@ -15,3 +15,4 @@ pub mod script;
 pub mod store;
 pub mod time;
 pub mod wire;
+pub mod workload;
