@@ -3,18 +3,29 @@
 //! No clock, no socket, borrowed bytes, and no allocation per event on the usual path. The instant of what is
 //! heard here is the caller's: see [`crate::record`].
 
+mod body;
+mod content;
+mod expect;
+mod gzip;
+mod head;
 mod heard;
+mod json;
 mod listener;
+mod openai;
 mod outcome;
 mod request;
 mod response;
+mod sse;
+mod stream;
+mod tally;
 mod words;
 
+pub use expect::{Closed, Expect, Progress};
 pub use heard::{Bears, Delta, Heard};
 pub use listener::{Listener, TextKind};
 pub use outcome::{Counters, ErrorClass, FinishReason, Reply, TokenSource, Usage};
 pub use request::{Common, HeadFault, Method, RequestHead, check_header};
-pub use response::{Closed, Expect, Progress, Response};
+pub use response::Response;
 pub use words::{error_message, model_ids, unescape};
 
 /// The dialect of a request and its response.

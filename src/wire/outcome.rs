@@ -189,6 +189,16 @@ pub struct Usage {
     pub reasoning_tokens: Option<u64>,
 }
 
+impl Usage {
+    /// Takes over what `later` says: never summed, and null says nothing.
+    pub fn merge(&mut self, later: Self) {
+        self.prompt_tokens = later.prompt_tokens.or(self.prompt_tokens);
+        self.cached_tokens = later.cached_tokens.or(self.cached_tokens);
+        self.completion_tokens = later.completion_tokens.or(self.completion_tokens);
+        self.reasoning_tokens = later.reasoning_tokens.or(self.reasoning_tokens);
+    }
+}
+
 /// Oddities of one response that are tolerated and counted.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 #[expect(missing_docs, reason = "docs/RESULTS.md tells each")]

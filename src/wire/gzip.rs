@@ -1,0 +1,136 @@
+//! Undoing of gzip, for servers that compress though told not to. Rare, so it lives in a box.
+//!
+//! It must not know what it decodes.
+
+use flate2::write::MultiGzDecoder;
+use std::io::Write;
+
+/// What one body may expand to, in bytes: far more than any reply, far less than a bomb.
+const LARGEST_BODY: u64 = 256 << 20;
+
+/// The decoder of one body.
+pub(super) struct Gunzip {
+    decoder: MultiGzDecoder<Vec<u8>>,
+    expanded: u64,
+}
+
+impl std::fmt::Debug for Gunzip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gunzip").field("expanded", &self.expanded).finish_non_exhaustive()
+    }
+}
+
+impl Gunzip {
+    pub(super) fn new() -> Self {
+        Self { decoder: MultiGzDecoder::new(Vec::new()), expanded: 0 }
+    }
+
+    /// Decodes the first of `coded`, which moves behind it; the result is what that gave, at most some 64 KiB.
+    pub(super) fn decode(&mut self, coded: &mut &[u8]) -> Result<Vec<u8>, &'static str> {
+        // One write takes what fits its output; the flush brings out what the decoder still holds, so that an
+        // event is heard in the read that completed it.
+        let taken = self.decoder.write(coded).map_err(|_| CORRUPT)?;
+        *coded = &coded[taken..];
+        if coded.is_empty() {
+            self.decoder.flush().map_err(|_| CORRUPT)?;
+        }
+        let plain = std::mem::take(self.decoder.get_mut());
+        if taken == 0 && plain.is_empty() && !coded.is_empty() {
+            return Err(CORRUPT);
+        }
+        self.expanded += plain.len() as u64;
+        if self.expanded > LARGEST_BODY {
+            return Err("the gzip body expands past 256 MiB");
+        }
+        Ok(plain)
+    }
+
+    /// Whether the coded data ended as gzip should, checksum included.
+    pub(super) fn ended_well(&mut self) -> bool {
+        self.decoder.try_finish().is_ok()
+    }
+}
+
+const CORRUPT: &str = "the gzip body is corrupt";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+
+    fn decode(reads: &[&[u8]]) -> Result<(Vec<u8>, bool), &'static str> {
+        let mut gunzip = Gunzip::new();
+        let mut plain = Vec::new();
+        for mut read in reads.iter().copied() {
+            while !read.is_empty() {
+                plain.extend(gunzip.decode(&mut read)?);
+            }
+        }
+        Ok((plain, gunzip.ended_well()))
+    }
+
+    fn coded(parts: &[&[u8]]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        for part in parts {
+            encoder.write_all(part).unwrap();
+            encoder.flush().unwrap();
+        }
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn what_was_flushed_comes_out_at_once() {
+        let whole = coded(&[b"data: a\n\n", b"data: b\n\n"]);
+        let first_flushed = coded(&[b"data: a\n\n"]);
+        let mut gunzip = Gunzip::new();
+        // All but the closing block and checksum of the one-part stream is the two-part stream's beginning.
+        let common = whole.iter().zip(&first_flushed).take_while(|(a, b)| a == b).count();
+        let mut read = &whole[..common];
+        let mut plain = Vec::new();
+        while !read.is_empty() {
+            plain.extend(gunzip.decode(&mut read).unwrap());
+        }
+        assert_eq!(plain, b"data: a\n\n");
+    }
+
+    #[test]
+    fn any_cut_gives_the_same_bytes_and_members_are_joined() {
+        let text: Vec<u8> = (0..5000_u32).flat_map(|n| n.to_le_bytes()).collect();
+        let mut wire = coded(&[&text]);
+        wire.extend(coded(&[b"tail"]));
+        let expected = [&text[..], b"tail"].concat();
+        for cut in (0..wire.len()).step_by(97) {
+            assert_eq!(decode(&[&wire[..cut], &wire[cut..]]), Ok((expected.clone(), true)));
+        }
+        let bytes: Vec<&[u8]> = wire.chunks(1).collect();
+        assert_eq!(decode(&bytes), Ok((expected, true)));
+    }
+
+    #[test]
+    fn cuts_and_corruption_are_told() {
+        let wire = coded(&[b"data: a\n\n"]);
+        assert!(!decode(&[&wire[..wire.len() - 1]]).unwrap().1);
+        assert!(decode(&[b"data: [DONE]\n\n"]).is_err());
+        let mut wrong = wire.clone();
+        let checksum = wrong.len() - 8;
+        wrong[checksum] ^= 1;
+        assert!(decode(&[&wrong]).map_or(true, |(_, well)| !well));
+    }
+
+    #[test]
+    fn a_bomb_is_refused_in_small_pieces() {
+        let zeros = vec![0; 8 << 20];
+        let parts = vec![&zeros[..]; 33];
+        let bomb = coded(&parts);
+        let mut gunzip = Gunzip::new();
+        let mut read = &bomb[..];
+        let ended = loop {
+            match gunzip.decode(&mut read) {
+                Ok(plain) => assert!(plain.len() <= 1 << 20, "one step gave {} bytes", plain.len()),
+                Err(why) => break why,
+            }
+            assert!(!read.is_empty(), "the bomb was decoded whole");
+        };
+        assert_eq!(ended, "the gzip body expands past 256 MiB");
+    }
+}
