@@ -52,6 +52,10 @@ impl RingError {
             _ => Self::Kernel(what, errno),
         }
     }
+
+    pub(super) fn of_io(what: &'static str, error: &std::io::Error) -> Self {
+        Self::of_setup(what, Errno::from_io_error(error).unwrap_or(Errno::IO))
+    }
 }
 
 impl fmt::Display for RingError {

@@ -125,13 +125,15 @@ pub trait Handler {
     fn wake(&self) -> Option<Instant>;
 
     /// Does the one most overdue thing and says what it was; `None` when nothing is due at `now`.
-    /// Called after a harvest (so that timers see what has arrived) until it answers `None`.
+    /// Called after a harvest (so that timers see what has arrived) until it answers `None`; after a millisecond of it
+    /// the next harvest goes first.
     fn tick(&mut self, ring: &mut super::Ring<Self::Payload>, now: Instant) -> Option<Task>;
 
     /// A listener accepted `conn`; it is already being read.
     fn accepted(&mut self, ring: &mut super::Ring<Self::Payload>, conn: Conn, now: Instant);
 
-    /// The outcome of [`super::Ring::connect`]; when it is well, `conn` is already being read.
+    /// The outcome of [`super::Ring::connect`]; when it is well, `conn` is already being read; otherwise `conn` is
+    /// closed after this call.
     fn connected(
         &mut self,
         ring: &mut super::Ring<Self::Payload>,
@@ -140,7 +142,8 @@ pub trait Handler {
         now: Instant,
     );
 
-    /// The kernel has been asked to send what [`super::Ring::send`] was given last for `conn`.
+    /// The kernel has been asked to send the next of what [`super::Ring::send`] was given for `conn`: one at a time, in
+    /// the order given, each once the one before it is over.
     fn departed(&mut self, conn: Conn, departure: Departure);
 
     /// The send is over and the payload comes back. A failed send is not the connection's end: what the peer said

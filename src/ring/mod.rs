@@ -2,14 +2,23 @@
 //!
 //! It must not know what the bytes mean, nor who runs it: a [`Handler`] does.
 
+mod buffers;
 mod coalesce;
+mod collect;
 mod config;
+mod control;
 mod core_thread;
 mod counters;
 mod error;
 mod handler;
+mod harvest;
+mod payloads;
 mod pump;
+mod queue;
+mod slots;
+mod socket;
 mod sockets;
+mod token;
 
 pub use coalesce::Coalesce;
 pub use config::{PortUse, RingConfig, Stamps};

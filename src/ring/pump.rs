@@ -2,9 +2,16 @@
 //!
 //! It must not know what anything means.
 
-use super::{Coalesce, Handler, Pass, Payload, Ring};
+use super::buffers::Memory;
+use super::coalesce::Coalescing;
+use super::collect::{Sight, bytes};
+use super::harvest::{Harvest, Other};
+use super::queue::DEFERRED_AT_ONCE;
+use super::{Coalesce, Conn, Counters, Departure, Handler, Job, JobClass, Pass, Payload, Read, Ring};
 use crate::clock::{self, RealtimeOffset};
-use crate::time::Span;
+use crate::time::{Instant, Span};
+use std::num::NonZeroU64;
+use std::rc::Rc;
 
 /// How a [`Pump`] waits.
 #[derive(Clone, Debug)]
@@ -25,30 +32,90 @@ impl Default for PumpConfig {
     }
 }
 
+/// How often the realtime clock is looked at: a step misplaces the stamps of at most so long.
+const OFFSET_BEAT: Span = Span::from_ms(100);
+
+/// How long due things may go on before the next harvest: a shard that is behind its schedule must still read.
+const LONGEST_TICKING: Span = Span::from_ms(1);
+
+/// Turns this close to each other had nothing between them: the CPU clock need not be read again.
+const BACK_TO_BACK: Span = Span::from_us(2);
+
 /// Drives one [`Ring`] and its [`Handler`], on the thread that made the ring.
 pub struct Pump<P: Payload> {
     ring: Ring<P>,
+    /// The memory of the ring's buffers, kept alive while reads of it are handed out.
+    memory: Rc<Memory>,
+    config: PumpConfig,
+    coalescing: Coalescing,
     offset: RealtimeOffset,
+    next_offset: Instant,
+    harvest: Harvest,
+    departures: Vec<(Conn, Departure)>,
+    /// The start of the last full harvest: what reached a socket before was read.
+    swept: Instant,
+    /// Completions were left in the kernel: the next turn must not sleep.
+    is_behind: bool,
+    ended: Instant,
+    ended_cpu: Span,
 }
 
 impl<P: Payload> Pump<P> {
     /// A pump for `ring`; sets this thread's timer slack low, or sleeps would end 50 us late.
     pub fn new(ring: Ring<P>, config: PumpConfig) -> Self {
-        let _ = config;
-        Self { ring, offset: RealtimeOffset::measure() }
+        // A thread that may not set it sleeps longer, and its lateness shows it.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let now = clock::now();
+        Self {
+            memory: Rc::clone(ring.memory()),
+            ring,
+            coalescing: Coalescing::new(config.coalesce),
+            config,
+            offset: RealtimeOffset::measure(),
+            next_offset: now + OFFSET_BEAT,
+            harvest: Harvest::default(),
+            departures: Vec::new(),
+            swept: Instant::ZERO,
+            is_behind: false,
+            ended: Instant::ZERO,
+            ended_cpu: Span::ZERO,
+        }
     }
 
-    /// Waits until something arrives or is due, then handles all of it.
+    /// Waits until something arrives or is due, then handles all of it: what arrived first, so that what is due sees it.
     pub fn turn<H: Handler<Payload = P>>(&mut self, handler: &mut H) -> Pass {
-        let now = clock::now();
+        let entered = clock::now();
+        let begun_cpu = if entered - self.ended > BACK_TO_BACK { self.cpu() } else { self.ended_cpu };
+        if entered >= self.next_offset {
+            self.offset.refresh();
+            self.next_offset = entered + OFFSET_BEAT;
+        }
+        self.ring.resume(entered);
+        self.ring.flush();
+        self.tell_departures(handler);
+
+        let gathering_ends = self.wait(entered, handler.wake());
+        let harvested_cpu = self.cpu();
+        let harvested = clock::now();
+        self.gather(harvested);
+        self.coalescing.learn(harvested - entered, self.harvest.reads.len());
+
+        let mut work = Work { begun: harvested, jobs: 0 };
+        self.handle_others(handler, harvested, &mut work);
+        self.handle_reads(handler, &mut work);
+        self.handle_ends(handler, harvested, &mut work);
+        self.tick(handler, &mut work);
+
+        self.ended_cpu = self.cpu();
+        self.ended = work.begun;
         let pass = Pass {
-            entered: now,
-            planned_wake: now,
-            harvested: now,
-            ended: now,
-            kernel: Span::ZERO,
-            cpu: Span::ZERO,
-            jobs: 0,
+            entered,
+            planned_wake: gathering_ends.min(harvested),
+            harvested,
+            ended: work.begun,
+            kernel: harvested_cpu - begun_cpu,
+            cpu: self.ended_cpu - begun_cpu,
+            jobs: work.jobs,
         };
         handler.pass(&pass);
         pass
@@ -65,9 +132,176 @@ impl<P: Payload> Pump<P> {
         &self.ring
     }
 
+    /// What the ring has counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.ring.counters()
+    }
+
     /// How kernel stamps are mapped, how well, and how often the realtime clock was stepped.
     #[must_use]
-    pub fn realtime_offset(&self) -> &RealtimeOffset {
+    pub const fn realtime_offset(&self) -> &RealtimeOffset {
         &self.offset
+    }
+
+    fn cpu(&self) -> Span {
+        if self.config.cpu_clock { clock::thread_cpu() } else { Span::ZERO }
+    }
+
+    /// Sleeps in the ring; gives the end of the gathering, before which no arrival was to wake us.
+    fn wait(&mut self, entered: Instant, due: Option<Instant>) -> Instant {
+        let latest = due
+            .map_or(entered + self.config.longest_sleep, |due| due.min(entered + self.config.longest_sleep));
+        if latest <= entered || self.is_behind || self.config.busy_poll {
+            self.ring.queue.sweep();
+            return entered;
+        }
+        let gather = self.coalescing.window().min(latest - entered);
+        if gather == Span::ZERO && self.ring.queue.completions() > 0 {
+            // Sends complete as they are submitted: what has come already is no reason for an enter.
+            return entered;
+        }
+        self.ring.queue.wait(gather, latest - entered);
+        entered + gather
+    }
+
+    /// Collects what has come, and what still comes: a full harvest leaves nothing that came before it.
+    fn gather(&mut self, harvested: Instant) {
+        let mut began = harvested;
+        let room = self.memory.count() / 2;
+        let sight = Sight { offset: &self.offset, harvested, swept: self.swept };
+        self.ring.collect(sight, &mut self.harvest);
+        self.is_behind = false;
+        while self.ring.queue.is_work_deferred() {
+            if self.harvest.reads.len() >= room {
+                // The buffers would run out: these reads first, the rest in the next turn.
+                self.is_behind = true;
+                break;
+            }
+            self.ring.queue.sweep();
+            if self.ring.collect(sight, &mut self.harvest) < DEFERRED_AT_ONCE {
+                break;
+            }
+            began = clock::now();
+        }
+        if !self.is_behind {
+            self.swept = began;
+        }
+        self.harvest.sort();
+    }
+
+    fn handle_others<H: Handler<Payload = P>>(
+        &mut self,
+        handler: &mut H,
+        harvested: Instant,
+        work: &mut Work,
+    ) {
+        let mut others = std::mem::take(&mut self.harvest.others);
+        for other in others.drain(..) {
+            match other {
+                Other::Accepted(conn) if self.ring.is_open(conn) => {
+                    handler.accepted(&mut self.ring, conn, work.begun);
+                }
+                Other::Connected(conn, result) if self.ring.is_open(conn) => {
+                    handler.connected(&mut self.ring, conn, result, work.begun);
+                    if result.is_err() {
+                        self.ring.close(conn);
+                    }
+                }
+                Other::Accepted(_) | Other::Connected(..) => {}
+                Other::Sent(index, result) => {
+                    let (conn, payload) = (self.ring.payloads.conn(index), self.ring.payloads.unload(index));
+                    if self.ring.is_open(conn) {
+                        handler.sent(&mut self.ring, conn, payload, result);
+                    }
+                }
+            }
+            self.tell_departures(handler);
+            work.done(handler, JobClass::Timer, harvested, 0);
+        }
+        self.harvest.others = others;
+    }
+
+    fn handle_reads<H: Handler<Payload = P>>(&mut self, handler: &mut H, work: &mut Work) {
+        let mut reads = std::mem::take(&mut self.harvest.reads);
+        for read in reads.drain(..) {
+            if self.ring.is_open(read.conn) {
+                let told = Read { bytes: bytes(&self.memory, &read), arrival: read.arrival };
+                handler.read(&mut self.ring, read.conn, told);
+                self.tell_departures(handler);
+                work.done(handler, JobClass::Receive, read.arrival.stamp, read.bytes);
+            }
+            self.ring.lend(read);
+        }
+        self.harvest.reads = reads;
+        self.ring.publish();
+    }
+
+    fn handle_ends<H: Handler<Payload = P>>(&mut self, handler: &mut H, harvested: Instant, work: &mut Work) {
+        let mut ends = std::mem::take(&mut self.harvest.ends);
+        for (conn, end) in ends.drain(..) {
+            if self.ring.is_open(conn) {
+                handler.ended(&mut self.ring, conn, end, work.begun);
+                self.tell_departures(handler);
+                work.done(handler, JobClass::Timer, harvested, 0);
+            }
+        }
+        self.harvest.ends = ends;
+    }
+
+    fn tick<H: Handler<Payload = P>>(&mut self, handler: &mut H, work: &mut Work) {
+        // What the harvest had us send goes before what is due.
+        self.flush(handler);
+        let latest = work.begun + LONGEST_TICKING;
+        while work.begun < latest {
+            let sent_before = self.ring.counters.bytes_sent;
+            let Some(task) = handler.tick(&mut self.ring, work.begun) else { break };
+            // Sends may gather only while more of them are due now.
+            if task.class != JobClass::Send || handler.wake().is_none_or(|next| next > work.begun) {
+                self.flush(handler);
+            } else {
+                self.tell_departures(handler);
+            }
+            let sent = self.ring.counters.bytes_sent - sent_before;
+            work.done(handler, task.class, task.due, u32::try_from(sent).unwrap_or(u32::MAX));
+        }
+        self.flush(handler);
+    }
+
+    /// Asks the kernel for all sends that were queued.
+    fn flush<H: Handler<Payload = P>>(&mut self, handler: &mut H) {
+        if self.ring.has_unasked_sends() {
+            self.ring.flush();
+        }
+        self.tell_departures(handler);
+    }
+
+    /// Tells the handler which of its sends have left; after each of its calls.
+    fn tell_departures<H: Handler<Payload = P>>(&mut self, handler: &mut H) {
+        assert!(Rc::ptr_eq(&self.memory, self.ring.memory()), "a pump keeps the ring it was made with");
+        if self.ring.departures.is_empty() {
+            return;
+        }
+        std::mem::swap(&mut self.departures, &mut self.ring.departures);
+        for (conn, departure) in self.departures.drain(..) {
+            if self.ring.is_open(conn) {
+                handler.departed(conn, departure);
+            }
+        }
+    }
+}
+
+/// The jobs of one pass, back to back: the end of one is the beginning of the next.
+struct Work {
+    begun: Instant,
+    jobs: u32,
+}
+
+impl Work {
+    fn done<H: Handler>(&mut self, handler: &mut H, class: JobClass, arrival: Instant, bytes: u32) {
+        let ended = clock::now();
+        handler.job(&Job { class, arrival, begun: self.begun, ended, bytes });
+        self.begun = ended;
+        self.jobs += 1;
     }
 }
