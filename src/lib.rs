@@ -4,6 +4,7 @@
 //! is tested by replaying traces; [`ring`], [`shard`] and [`sim`] alone talk to the kernel's sockets.
 //! `docs/ARCHITECTURE.md` is the map, `docs/METHOD.md` the contract of every number.
 
+pub mod analysis;
 pub mod clock;
 pub mod plan;
 pub mod random;

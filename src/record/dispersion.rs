@@ -50,6 +50,13 @@ impl Dispersion {
         self.in_current = 0;
     }
 
+    /// Adds the complete bins of another window.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.bins += other.bins;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+
     /// Complete bins from the first arrival on, the sum of their counts, and the sum of the squares of their counts.
     #[must_use]
     pub const fn sums(&self) -> (u64, u64, u128) {
@@ -88,6 +95,14 @@ impl Bursts {
             self.largest = self.largest.max(self.in_current);
             self.in_current = 0;
         }
+    }
+
+    /// Adds the complete bursts of another window.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.bursts += other.bursts;
+        self.jobs += other.jobs;
+        self.squares += other.squares;
+        self.largest = self.largest.max(other.largest);
     }
 
     /// Complete bursts, their arrivals, the sum of the squares of their sizes, and the largest.

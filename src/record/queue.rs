@@ -69,14 +69,31 @@ pub struct Spent {
     pub cpu_ns: i128,
 }
 
+impl Spent {
+    fn merge(&mut self, other: &Self) {
+        self.wall_ns += other.wall_ns;
+        self.waiting_ns += other.waiting_ns;
+        self.jobs_ns += other.jobs_ns;
+        self.empty_ns += other.empty_ns;
+        self.rest_ns += other.rest_ns;
+        self.cpu_ns += other.cpu_ns;
+    }
+}
+
 /// One shard in one stage's window.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Queue {
     classes: [Jobs; WorkClass::ALL.len()],
     /// Jobs of interrupted turns: in no other sum.
     pub interruptions: Jobs,
-    /// Turns, turns without jobs, interrupted turns.
-    pub turns: [u64; 3],
+    /// Turns of the pump.
+    pub turns: u64,
+    /// Turns without jobs.
+    pub empty_turns: u64,
+    /// Interrupted turns.
+    pub interrupted_turns: u64,
+    /// Time of interrupted turns, waiting included.
+    pub interrupted_ns: i128,
     /// The shard's time.
     pub spent: Spent,
     /// Waits b - a, holds included.
@@ -94,7 +111,10 @@ impl Default for Queue {
         Self {
             classes: [Jobs::default(); WorkClass::ALL.len()],
             interruptions: Jobs::default(),
-            turns: [0; 3],
+            turns: 0,
+            empty_turns: 0,
+            interrupted_turns: 0,
+            interrupted_ns: 0,
             spent: Spent::default(),
             waits: Histogram::coarse(),
             bursts: Bursts::default(),
@@ -115,6 +135,25 @@ impl Queue {
     #[must_use]
     pub fn all(&self) -> Jobs {
         self.classes.iter().fold(Jobs::default(), Jobs::and)
+    }
+
+    /// Adds the same shard in another stage's window.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
+            *mine = mine.and(theirs);
+        }
+        self.interruptions = self.interruptions.and(&other.interruptions);
+        self.turns += other.turns;
+        self.empty_turns += other.empty_turns;
+        self.interrupted_turns += other.interrupted_turns;
+        self.interrupted_ns += other.interrupted_ns;
+        self.spent.merge(&other.spent);
+        self.waits.merge(&other.waits);
+        self.bursts.merge(&other.bursts);
+        for (mine, theirs) in self.dispersion.iter_mut().zip(&other.dispersion) {
+            mine.merge(theirs);
+        }
+        self.negative += other.negative;
     }
 
     pub(super) fn serve(&mut self, served: &Served, mean_service: Span) {
@@ -141,9 +180,12 @@ impl Queue {
     /// Books the time from `since` (the end of the turn before) to the end of this one.
     pub(super) fn spend(&mut self, turn: &Turn, since: Instant, has_jobs: bool) {
         let ns = |span: Span| i128::from(span.as_ns());
-        self.turns[0] += 1;
-        self.turns[1] += u64::from(!has_jobs);
-        self.turns[2] += u64::from(turn.interrupted);
+        self.turns += 1;
+        self.empty_turns += u64::from(!has_jobs);
+        if turn.interrupted {
+            self.interrupted_turns += 1;
+            self.interrupted_ns += ns(turn.ended - turn.entered);
+        }
         let spent = &mut self.spent;
         spent.wall_ns += ns(turn.ended - since);
         spent.rest_ns += ns(turn.entered - since);

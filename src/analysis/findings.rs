@@ -1,0 +1,159 @@
+//! What a run found: each stage, and all stages together, from the shards' recorders and audits.
+//!
+//! It must not format: reports do.
+
+use super::load::{load, throughput, window_length};
+use super::verdict::Verdict;
+use super::{
+    Bias, Distribution, Facts, Load, ServerState, ShardQueue, Thresholds, Throughput, Trend, examine,
+};
+use crate::record::{Audit, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums};
+use crate::time::{Instant, Span};
+
+/// The findings of one stage, or of all together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StageFindings {
+    /// The window's first instant.
+    pub from: Instant,
+    /// The window's length.
+    pub length: Span,
+    /// Load asked, scheduled, sent, achieved.
+    pub load: Load,
+    /// Every metric, in the order of [`Metric::ALL`].
+    latency: Vec<Distribution>,
+    /// What was stamped inside the window.
+    pub throughput: Throughput,
+    /// Fates and classes of failure.
+    pub population: Population,
+    /// Tokens.
+    pub tokens: TokenSums,
+    /// Bias bounds.
+    pub bias: Bias,
+    /// Each shard as a queue.
+    pub shards: Vec<ShardQueue>,
+    /// The client's verdict on itself.
+    pub verdict: Verdict,
+    /// The server's state.
+    pub server: ServerState,
+    /// The slowest successes.
+    pub slowest: Slowest,
+}
+
+impl StageFindings {
+    /// The distribution of one metric.
+    #[must_use]
+    pub fn latency(&self, metric: Metric) -> &Distribution {
+        &self.latency[metric.index()]
+    }
+
+    /// The token-weighted NTPOT: sum of E2E / sum of tokens.
+    #[must_use]
+    pub fn weighted_ntpot(&self) -> Option<Span> {
+        let mean = self.tokens.e2e_ns.checked_div(i128::from(self.tokens.weighted))?;
+        Some(Span::from_ns(i64::try_from(mean).expect("a mean E2E is a span")))
+    }
+
+    /// Output tokens delivered / asked, where a length was asked for.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share of a few digits")]
+    pub fn delivered_share(&self) -> Option<f64> {
+        (self.tokens.asked > 0).then(|| self.tokens.delivered as f64 / self.tokens.asked as f64)
+    }
+}
+
+/// The findings of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Findings {
+    /// Each stage, in order.
+    pub stages: Vec<StageFindings>,
+    /// All measured stages together; its verdict is the run's.
+    pub total: StageFindings,
+}
+
+impl Findings {
+    /// Analyses a run. `recorders` and `audits` are the shards', in order.
+    ///
+    /// # Panics
+    /// When there is no recorder or no stage, or stages differ between the parts: all are made from one plan.
+    #[must_use]
+    pub fn of(recorders: &[Recorder], audits: &[Audit], facts: &Facts, thresholds: &Thresholds) -> Self {
+        let (first, others) = recorders.split_first().expect("a run has a shard");
+        let mut merged = first.clone();
+        others.iter().for_each(|other| merged.merge(other));
+        let stages = merged.stages();
+        assert!(!stages.is_empty(), "a run has a stage");
+        assert_eq!(stages.len(), facts.stages.len(), "every stage has its facts");
+        let found: Vec<StageFindings> = stages
+            .iter()
+            .enumerate()
+            .map(|(number, stage)| {
+                let asked = facts.stages[number];
+                let queues: Vec<&Queue> = audits.iter().map(|audit| &audit.queues()[number]).collect();
+                let length = window_length(stage);
+                let load = load(stage, length, asked.requested_rate, asked.due);
+                let mut found = figures(stage, length, load, &queues, facts.clock_bound);
+                let trend = stage.window().part_lengths().map(|parts| Trend::of(&stage.in_flight_ns, &parts));
+                found.server = ServerState::of(trend, asked.requested_rate.is_some());
+                found.verdict = examine::stage(stage, &found, thresholds);
+                found
+            })
+            .collect();
+        let mut total = match found.as_slice() {
+            [only] => only.clone(),
+            several => together(stages, several, audits, facts),
+        };
+        let jobs = audits.iter().flat_map(|audit| audit.queues()).map(|queue| queue.all().count).sum();
+        let rows = total.load.due;
+        examine::surroundings(&mut total.verdict, facts, jobs, rows, thresholds);
+        Self { stages: found, total }
+    }
+}
+
+/// All stages together. Rates are over the sum of the windows; the verdict and the server's state are those of the stages.
+fn together(stages: &[Stage], found: &[StageFindings], audits: &[Audit], facts: &Facts) -> StageFindings {
+    let mut all = stages[0].clone();
+    stages[1..].iter().for_each(|stage| all.merge(stage));
+    let length = found.iter().map(|stage| stage.length).sum();
+    let due = found.iter().map(|stage| stage.load.due).sum();
+    let queues: Vec<Queue> = audits
+        .iter()
+        .map(|audit| {
+            let mut queue = Queue::default();
+            audit.queues().iter().for_each(|other| queue.merge(other));
+            queue
+        })
+        .collect();
+    let queues: Vec<&Queue> = queues.iter().collect();
+    let mut total = figures(&all, length, load(&all, length, None, Some(due)), &queues, facts.clock_bound);
+    total.server = ServerState::over(found.iter().map(|stage| &stage.server));
+    for (number, stage) in found.iter().enumerate() {
+        total.verdict.absorb(&stage.verdict, &format!("stage {number}: "));
+    }
+    total
+}
+
+/// What follows from the sums alone; verdict and server are still to be told.
+fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], clock: Span) -> StageFindings {
+    let failures = stage.population.failed - stage.population.ours;
+    StageFindings {
+        from: stage.window().from,
+        length,
+        latency: Metric::ALL
+            .into_iter()
+            .map(|metric| {
+                // Lateness is of all requests that were begun: no failure takes its value away.
+                let failures = if metric == Metric::Lateness { 0 } else { failures };
+                Distribution::of(stage.tally(metric), failures)
+            })
+            .collect(),
+        throughput: throughput(stage, length),
+        load,
+        population: stage.population.clone(),
+        tokens: stage.tokens,
+        bias: Bias::of(&stage.bounds, clock),
+        shards: queues.iter().map(|queue| ShardQueue::of(queue)).collect(),
+        verdict: Verdict::default(),
+        server: ServerState::default(),
+        slowest: stage.slowest.clone(),
+    }
+}

@@ -1,0 +1,34 @@
+//! Merged statistics to findings: quantiles with intervals, rates, the client as a queue, bias bounds, the verdict, the server's state.
+//!
+//! Pure: it reads no row, no clock and no file, and formats nothing but the words of a reason. Definitions are those of
+//! `docs/METHOD.md`.
+
+mod bias;
+mod distribution;
+mod examine;
+mod facts;
+mod findings;
+mod level;
+mod load;
+mod quantile;
+mod queueing;
+mod server;
+mod student;
+mod thresholds;
+mod trend;
+mod verdict;
+mod words;
+
+pub use bias::{Bias, BiasBound};
+pub use distribution::{Distribution, Tail};
+pub use facts::{Facts, ShardFacts, StageFacts};
+pub use findings::{Findings, StageFindings};
+pub use level::Level;
+pub use load::{Load, Throughput, window_length};
+pub use quantile::{CONFIDENCE, Quantile};
+pub use queueing::{ClassAudit, FormulaWait, Service, ShardQueue, wait_batch, wait_m_g_1};
+pub use server::ServerState;
+pub use student::two_sided;
+pub use thresholds::Thresholds;
+pub use trend::Trend;
+pub use verdict::{Check, Reason, State, Verdict};

@@ -1,0 +1,44 @@
+//! The server's state, said apart from the client's: whether it kept up.
+//!
+//! It must not touch the verdict, which is about us.
+
+use super::Trend;
+use super::words::say_number;
+
+/// What the load did to the server, as far as it can be told from here.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct ServerState {
+    /// False when requests in flight grew through the window; `None` in a closed loop, which cannot tell.
+    pub kept_up: Option<bool>,
+    /// Requests in flight; `None` where the window's end is not fixed.
+    pub trend: Option<Trend>,
+    /// What there is to say, in words.
+    pub words: Vec<String>,
+}
+
+impl ServerState {
+    pub(super) fn of(trend: Option<Trend>, open_loop: bool) -> Self {
+        let kept_up = trend.as_ref().filter(|_| open_loop).map(|trend| !trend.grew);
+        let words = match &trend {
+            Some(trend) if kept_up == Some(false) => vec![format!(
+                "the server did not keep up: +{} requests/s in flight; latencies below depend on the run's length",
+                say_number(trend.slope_per_s)
+            )],
+            _ => Vec::new(),
+        };
+        Self { kept_up, trend, words }
+    }
+
+    /// All stages together: it kept up when it did in every stage that can tell.
+    pub(super) fn over<'a>(stages: impl Iterator<Item = &'a Self>) -> Self {
+        let mut all = Self::default();
+        for (number, stage) in stages.enumerate() {
+            all.kept_up = match (all.kept_up, stage.kept_up) {
+                (Some(mine), Some(theirs)) => Some(mine && theirs),
+                (mine, theirs) => mine.or(theirs),
+            };
+            all.words.extend(stage.words.iter().map(|words| format!("stage {number}: {words}")));
+        }
+        all
+    }
+}
