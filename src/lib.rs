@@ -13,6 +13,7 @@ pub mod report;
 pub mod ring;
 pub mod schedule;
 pub mod script;
+pub mod shard;
 pub mod store;
 pub mod time;
 pub mod wire;

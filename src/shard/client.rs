@@ -1,0 +1,286 @@
+//! One shard's client: what is due goes out, what comes back is read, and every request ends as one record.
+//!
+//! It must not decide any number: the timeline and the recorder do. It must not touch a socket but through the ring.
+
+use super::control::{Control, Order, Standing};
+use super::deadlines::Deadlines;
+use super::idle::Idle;
+use super::lines::{Line, Lines};
+use super::measured::Measured;
+use super::outbox::Outbox;
+use super::source::Ask;
+use crate::plan::Timeouts;
+use crate::record::{Finished, Record, ShardGauge};
+use crate::ring::{Conn, JobClass, Ring, Task};
+use crate::schedule::Schedule;
+use crate::time::{Instant, Phase, Span};
+use crate::wire::Api;
+use crate::workload::{Request, Workload};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// What all shards of a run share.
+pub struct Orders {
+    /// When requests are due, from [`Instant::ZERO`].
+    pub schedule: Schedule,
+    /// What is sent.
+    pub workload: Workload,
+    /// The server's address.
+    pub address: SocketAddr,
+    /// The dialect of the replies.
+    pub api: Api,
+    /// Choices asked for.
+    pub choices: u16,
+    /// How long each part of a request may take.
+    pub timeouts: Timeouts,
+    /// How many shards there are.
+    pub shards: u16,
+    /// The most connections open at once, over all shards.
+    pub connections: usize,
+    /// The most requests in flight, over all shards.
+    pub max_in_flight: Option<usize>,
+    /// Connections to open before the run's start, over all shards.
+    pub preconnect: usize,
+    /// Whether records keep every gap.
+    pub record_gaps: bool,
+    /// What the run says to its shards.
+    pub control: Control,
+}
+
+/// Takes each finished record away from the shard's core; must not block.
+pub type RowSink = Box<dyn FnMut(Record) + Send>;
+
+/// uvicorn closes idle connections after 5 s, and nothing tells us in time: a request sent into that close is lost.
+const IDLE_LIMIT: Span = Span::from_s(4);
+
+/// How often the client wakes with nothing to do: it notices orders, and shows that it is alive.
+const BEAT: Span = Span::from_ms(10);
+
+/// Connections being opened ahead at once: a burst of SYNs over the server's backlog would cost seconds of retransmission.
+const OPENING_AT_ONCE: usize = 64;
+
+/// A request that is due and could not be begun: the pool is at its limit.
+struct Waiting {
+    ask: Ask,
+    since: Instant,
+}
+
+/// The client of one shard.
+pub struct Client {
+    pub(super) orders: Arc<Orders>,
+    pub(super) shard: u16,
+    pub(super) measured: Option<Measured>,
+    pub(super) outbox: Outbox,
+    waiting: VecDeque<Waiting>,
+    pub(super) lines: Lines,
+    pub(super) idle: Idle,
+    pub(super) deadlines: Deadlines,
+    pub(super) in_flight: usize,
+    pub(super) measured_open: usize,
+    most_connections: usize,
+    most_in_flight: usize,
+    to_preconnect: usize,
+    pub(super) preconnecting: usize,
+    order: Order,
+    pub(super) gauge: Arc<ShardGauge>,
+    pub(super) standing: Arc<Standing>,
+    rows: RowSink,
+    pub(super) logs: Vec<Vec<u8>>,
+    pub(super) now: Instant,
+}
+
+/// The share of `whole` that falls to `shard`: the rest goes to the first ones.
+fn portion(whole: usize, shard: u16, shards: u16) -> usize {
+    whole / usize::from(shards) + usize::from(usize::from(shard) < whole % usize::from(shards))
+}
+
+impl Client {
+    /// The client of `shard`; it begins nothing before the run's start is set.
+    pub fn new(
+        orders: Arc<Orders>,
+        shard: u16,
+        gauge: Arc<ShardGauge>,
+        standing: Arc<Standing>,
+        rows: RowSink,
+        now: Instant,
+    ) -> Self {
+        let shards = orders.shards;
+        // Every shard needs one connection at least, or its requests could never be sent.
+        let most_connections = portion(orders.connections, shard, shards).max(1);
+        let most_in_flight =
+            orders.max_in_flight.map_or(usize::MAX, |most| portion(most, shard, shards).max(1));
+        let to_preconnect = portion(orders.preconnect, shard, shards).min(most_connections);
+        Self {
+            shard,
+            measured: None,
+            outbox: Outbox::default(),
+            waiting: VecDeque::new(),
+            lines: Lines::default(),
+            idle: Idle::new(IDLE_LIMIT),
+            deadlines: Deadlines::default(),
+            in_flight: 0,
+            measured_open: 0,
+            most_connections,
+            most_in_flight,
+            to_preconnect,
+            preconnecting: 0,
+            order: Order::Send,
+            gauge,
+            standing,
+            rows,
+            logs: Vec::new(),
+            now,
+            orders,
+        }
+    }
+
+    /// Whether there is nothing left to do: all that was in flight is over after an order to drain.
+    pub fn is_over(&self) -> bool {
+        self.order >= Order::Drain && self.in_flight == 0 && self.waiting.is_empty()
+    }
+
+    /// When the client wants to be asked next.
+    pub(super) fn next_wake(&self) -> Instant {
+        let mut next = self.now + BEAT;
+        let mut offer = |at: Option<Instant>| next = next.min(at.unwrap_or(Instant::NEVER));
+        offer(self.deadlines.next());
+        offer(self.idle.stale_at());
+        match &self.measured {
+            Some(Measured { source, .. }) => {
+                offer(source.next_due());
+                offer(self.outbox.wants(source).map(|_| self.now));
+            }
+            None => {
+                offer((self.to_preconnect > 0 && self.preconnecting < OPENING_AT_ONCE).then_some(self.now))
+            }
+        }
+        offer((!self.waiting.is_empty() && self.has_room()).then_some(self.now));
+        next
+    }
+
+    /// Does the most overdue thing.
+    pub(super) fn step(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+        self.now = now;
+        self.obey(ring);
+        if self.measured.is_none() {
+            let Some(start) = self.orders.control.start() else { return self.preconnect(ring) };
+            let Orders { schedule, shards, .. } = &*self.orders;
+            self.measured = Some(Measured::new(schedule, start, self.shard, *shards));
+        }
+        self.send_next(ring, now)
+            .or_else(|| self.expire_next(ring, now))
+            .or_else(|| self.drop_stale(ring, now))
+            .or_else(|| self.prepare_next(now))
+            .or_else(|| {
+                self.tell_measured_over(now);
+                None
+            })
+    }
+
+    /// Takes the run's order, when it is a new one.
+    fn obey(&mut self, ring: &mut Ring<Request>) {
+        let order = self.orders.control.order();
+        if order <= self.order {
+            return;
+        }
+        self.order = order;
+        if let Some(measured) = &mut self.measured {
+            measured.source.stop();
+        }
+        while let Some(Waiting { ask, .. }) = self.waiting.pop_front() {
+            self.never_begun(&ask);
+        }
+        if order == Order::Abandon {
+            self.cancel_all(ring);
+        }
+    }
+
+    fn preconnect(&mut self, ring: &mut Ring<Request>) -> Option<Task> {
+        if self.to_preconnect > 0 && self.preconnecting < OPENING_AT_ONCE {
+            self.to_preconnect -= 1;
+            // A connection that cannot be had now is asked for again when a request needs it, and its failure is that request's.
+            if let Ok(conn) = ring.connect(self.orders.address, None) {
+                self.preconnecting += 1;
+                let until = self.now + self.orders.timeouts.connect;
+                self.lines.put(conn, Line::Opening(until));
+                self.deadlines.arm(conn.slot(), until);
+            }
+            return Some(Task { class: JobClass::Prepare, due: self.now });
+        }
+        if self.to_preconnect == 0 && self.preconnecting == 0 {
+            self.standing.set_ready();
+        }
+        None
+    }
+
+    /// Begins the request that waits longest, or the next one that is due.
+    fn send_next(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+        if self.has_room()
+            && let Some(Waiting { ask, since }) = self.waiting.pop_front()
+        {
+            self.begin(ring, &ask, Some(now - since), now);
+            return Some(Task { class: JobClass::Send, due: now });
+        }
+        let ask = self.measured.as_mut()?.source.take(now)?;
+        self.gauge.due(1);
+        self.measured_open += usize::from(ask.due.phase == Phase::Measured);
+        if self.waiting.is_empty() && self.has_room() {
+            self.begin(ring, &ask, None, now);
+        } else {
+            self.waiting.push_back(Waiting { ask, since: now });
+        }
+        Some(Task { class: JobClass::Send, due: ask.due.due })
+    }
+
+    /// Whether one more request can be begun. (One that the peer has closed may still be listed as idle: then
+    /// [`Client::begin`] finds a free place in its stead.)
+    fn has_room(&self) -> bool {
+        self.in_flight < self.most_in_flight
+            && (self.lines.open() < self.most_connections || self.idle.ready(self.now))
+    }
+
+    fn prepare_next(&mut self, now: Instant) -> Option<Task> {
+        let index = self.outbox.wants(&self.measured.as_ref()?.source)?;
+        self.outbox.prepare(&self.orders.workload, index);
+        Some(Task { class: JobClass::Prepare, due: now })
+    }
+
+    fn drop_stale(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+        let conn = self.idle.take_stale(now)?;
+        if matches!(self.lines.get(conn), Some(Line::Idle)) {
+            self.hang_up(ring, conn);
+        }
+        Some(Task { class: JobClass::Timer, due: now })
+    }
+
+    fn tell_measured_over(&self, now: Instant) {
+        if self.measured_open == 0 && self.measured.as_ref().is_some_and(|m| m.source.measured_over(now)) {
+            self.standing.set_measured_over();
+        }
+    }
+
+    /// Closes a connection that carries nothing.
+    pub(super) fn hang_up(&mut self, ring: &mut Ring<Request>, conn: Conn) {
+        self.lines.take(conn);
+        ring.close(conn);
+    }
+
+    /// A request is over: it is counted, and its row sent on.
+    pub(super) fn settle(&mut self, mut finished: Finished) {
+        let measured = self.measured.as_mut().expect("requests are due after the start alone");
+        measured.recorder.finish(&finished);
+        if self.orders.record_gaps {
+            finished.keep_gaps();
+        }
+        let (record, log) = finished.into_parts();
+        self.logs.push(log);
+        self.measured_open -= usize::from(record.phase == Phase::Measured);
+        (self.rows)(record);
+    }
+
+    /// What it counted; `None` when the run never started.
+    pub fn into_measured(self) -> Option<Measured> {
+        self.measured
+    }
+}

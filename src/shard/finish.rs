@@ -1,0 +1,201 @@
+//! What comes back: reads, ends, timers; and the one way out that every begun request takes.
+//!
+//! It must not begin a request, but for the one retry of a connection that turned out to be dead.
+
+use super::client::Client;
+use super::flight::Flight;
+use super::lines::Line;
+use crate::record::Finished;
+use crate::ring::{Conn, Departure, End, JobClass, Read, Ring, Task};
+use crate::time::{Instant, Span};
+use crate::wire::{Closed, ErrorClass, Progress};
+use crate::workload::Request;
+use rustix::io::Errno;
+
+impl Client {
+    /// The first byte of the request on `conn` has left.
+    pub(super) fn has_departed(&mut self, conn: Conn, departure: Departure) {
+        if let Some(Line::Busy(flight)) = self.lines.get(conn) {
+            flight.departed(departure);
+            let (at, _) = flight.deadline(&self.orders.timeouts);
+            self.deadlines.arm(conn.slot(), at);
+        }
+    }
+
+    /// A connection is up, or cannot be had.
+    pub(super) fn has_connected(
+        &mut self,
+        ring: &mut Ring<Request>,
+        conn: Conn,
+        result: Result<(), Errno>,
+        now: Instant,
+    ) {
+        match (self.lines.take(conn), result) {
+            (Some(Line::Opening(_)), Ok(())) => {
+                self.preconnecting -= 1;
+                self.lines.put(conn, Line::Idle);
+                self.idle.put(conn, now);
+            }
+            (Some(Line::Opening(_)), Err(_)) => {
+                self.preconnecting -= 1;
+                ring.close(conn);
+            }
+            (Some(Line::Connecting(mut flight, request)), Ok(())) => {
+                flight.timeline.connected(now);
+                self.carry(ring, conn, flight, request);
+            }
+            (Some(Line::Connecting(flight, request)), Err(errno)) => {
+                ring.close(conn);
+                self.outbox.put_back(request);
+                self.cannot_connect(flight, errno, now);
+            }
+            (Some(line), _) => unreachable!("a connection is made once: {line:?}"),
+            (None, _) => {}
+        }
+    }
+
+    /// Bytes arrived on `conn`.
+    pub(super) fn has_read(&mut self, ring: &mut Ring<Request>, conn: Conn, read: Read<'_>) {
+        let Some(Line::Busy(flight)) = self.lines.get(conn) else {
+            // Bytes that nobody asked for (a 408 of a server that is about to close): the connection cannot be trusted.
+            if matches!(self.lines.get(conn), Some(Line::Idle)) {
+                self.hang_up(ring, conn);
+            }
+            return;
+        };
+        let before = flight.timeline.latest_read();
+        let (progress, tokens) = flight.read(read);
+        if let Some(measured) = &mut self.measured {
+            measured.recorder.read(read.arrival.stamp, read.bytes.len());
+        }
+        self.gauge.tokens(u64::from(tokens));
+        match progress {
+            Progress::Over => self.end_flight(ring, conn, read.arrival.stamp),
+            // The first read and the end of the stream may bring a deadline nearer; all others move it away.
+            Progress::Draining => self.rearm(conn),
+            Progress::More if before.is_none() => self.rearm(conn),
+            Progress::More => {}
+        }
+    }
+
+    fn rearm(&mut self, conn: Conn) {
+        if let Some(Line::Busy(flight)) = self.lines.get(conn) {
+            let (at, _) = flight.deadline(&self.orders.timeouts);
+            self.deadlines.arm(conn.slot(), at);
+        }
+    }
+
+    /// The peer ended `conn`.
+    pub(super) fn has_ended(&mut self, ring: &mut Ring<Request>, conn: Conn, end: End, now: Instant) {
+        let Some(Line::Busy(flight)) = self.lines.get(conn) else {
+            self.hang_up(ring, conn);
+            return;
+        };
+        if flight.may_be_sent_again() {
+            self.send_again(ring, conn, now);
+            return;
+        }
+        flight.closed(if end == End::Fin { Closed::Fin } else { Closed::Reset });
+        self.end_flight(ring, conn, now);
+    }
+
+    /// The connection had died while it was idle, before a byte of the answer: the request goes out once more, on a fresh one.
+    fn send_again(&mut self, ring: &mut Ring<Request>, conn: Conn, now: Instant) {
+        let Some(Line::Busy(flight)) = self.lines.take(conn) else {
+            unreachable!("asked for a busy connection")
+        };
+        ring.close(conn);
+        let request = self.outbox.again(&self.orders.workload, flight.asked().index);
+        let flight = flight.again(self.expect(false));
+        self.connect_for(ring, flight, request, now);
+    }
+
+    /// Looks at the connection whose timer came up.
+    pub(super) fn expire_next(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+        let (slot, due) = self.deadlines.pop(now)?;
+        let task = Some(Task { class: JobClass::Timer, due });
+        let Some(conn) = self.lines.at(slot) else { return task };
+        match self.lines.get(conn) {
+            Some(Line::Opening(until)) if *until <= now => {
+                self.preconnecting -= 1;
+                self.hang_up(ring, conn);
+            }
+            Some(Line::Opening(until)) => self.deadlines.arm(slot, *until),
+            Some(Line::Connecting(flight, _) | Line::Busy(flight)) => {
+                let (at, class) = flight.deadline(&self.orders.timeouts);
+                if at > now {
+                    self.deadlines.arm(slot, at);
+                } else {
+                    flight.closed(Closed::TimedOut(class));
+                    self.end_flight(ring, conn, now);
+                }
+            }
+            Some(Line::Idle) | None => {}
+        }
+        task
+    }
+
+    /// Cancels everything in flight.
+    pub(super) fn cancel_all(&mut self, ring: &mut Ring<Request>) {
+        for conn in self.lines.all() {
+            match self.lines.get(conn) {
+                Some(Line::Connecting(flight, _) | Line::Busy(flight)) => {
+                    flight.closed(Closed::Cancelled);
+                    self.end_flight(ring, conn, self.now);
+                }
+                _ => self.hang_up(ring, conn),
+            }
+        }
+    }
+
+    /// The response on `conn` is over, one way or the other.
+    fn end_flight(&mut self, ring: &mut Ring<Request>, conn: Conn, at: Instant) {
+        let flight = match self.lines.take(conn) {
+            Some(Line::Busy(flight)) => flight,
+            Some(Line::Connecting(flight, request)) => {
+                self.outbox.put_back(request);
+                flight
+            }
+            line => unreachable!("only a request can end: {line:?}"),
+        };
+        let (timeline, response, slot) = flight.into_parts();
+        let reply = response.reply();
+        if let Some(keep_alive_s) = response.keep_alive_s() {
+            self.idle.lower_limit(Span::from_s(i64::from(keep_alive_s)));
+        }
+        if reply.reusable {
+            self.lines.put(conn, Line::Idle);
+            self.idle.put(conn, self.now.max(at));
+        } else {
+            ring.close(conn);
+        }
+        self.conclude(timeline.finish(reply, at), slot, at);
+    }
+
+    /// Counts a request that was begun, and lets its slot of a closed loop go on.
+    pub(super) fn conclude(&mut self, finished: Finished, slot: u32, now: Instant) {
+        let record = finished.record();
+        match record.error {
+            None => self.gauge.done(),
+            Some(ErrorClass::Cancelled) => self.gauge.cancelled(),
+            Some(_) => self.gauge.failed(),
+        }
+        if let (Some(first), Some(sent)) = (record.first, record.sent) {
+            self.gauge.first(first - sent);
+        }
+        let answered = record.done.filter(|_| record.error.is_none()).unwrap_or(now);
+        if let Some(measured) = &mut self.measured {
+            measured.source.answered(slot, record.stage, record.index, answered);
+        }
+        self.in_flight -= 1;
+        self.settle(finished);
+    }
+}
+
+impl Flight {
+    /// Whether the connection died before a byte of the answer, after it had carried others: once, that is no
+    /// failure of the server's but the known race of keep-alive.
+    fn may_be_sent_again(&self) -> bool {
+        self.was_reused() && self.is_unanswered() && !self.was_sent_again()
+    }
+}

@@ -1,0 +1,82 @@
+//! The client as the pump's handler: each call is handed on, and each fact to the audit.
+//!
+//! It must not decide anything.
+
+use super::client::Client;
+use crate::record::{Turn, Work, WorkClass};
+use crate::ring::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Ring, Task};
+use crate::time::{Instant, Span};
+use crate::workload::Request;
+use rustix::io::Errno;
+use std::io::IoSlice;
+
+/// Longer than clocks disagree, shorter than any time slice of the scheduler.
+const PREEMPTED: Span = Span::from_us(50);
+
+impl Payload for Request {
+    fn slices<'a>(&'a self, into: &mut Vec<IoSlice<'a>>) {
+        self.slices(into);
+    }
+}
+
+impl Handler for Client {
+    type Payload = Request;
+
+    fn wake(&self) -> Option<Instant> {
+        Some(self.next_wake())
+    }
+
+    fn tick(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+        self.step(ring, now)
+    }
+
+    fn accepted(&mut self, ring: &mut Ring<Request>, conn: Conn, _now: Instant) {
+        // A client listens nowhere.
+        ring.close(conn);
+    }
+
+    fn connected(&mut self, ring: &mut Ring<Request>, conn: Conn, result: Result<(), Errno>, now: Instant) {
+        self.now = now;
+        self.has_connected(ring, conn, result, now);
+    }
+
+    fn departed(&mut self, conn: Conn, departure: Departure) {
+        self.has_departed(conn, departure);
+    }
+
+    fn sent(&mut self, _ring: &mut Ring<Request>, _conn: Conn, payload: Request, _result: Result<(), Errno>) {
+        // A failed send is told by the connection's end too; what the server said before it (an early 413) comes first.
+        self.outbox.put_back(payload);
+    }
+
+    fn read(&mut self, ring: &mut Ring<Request>, conn: Conn, read: Read<'_>) {
+        self.has_read(ring, conn, read);
+    }
+
+    fn ended(&mut self, ring: &mut Ring<Request>, conn: Conn, end: End, now: Instant) {
+        self.now = now;
+        self.has_ended(ring, conn, end, now);
+    }
+
+    fn job(&mut self, job: &Job) {
+        let Some(measured) = &mut self.measured else { return };
+        let class = match job.class {
+            JobClass::Receive => WorkClass::Receive,
+            JobClass::Send => WorkClass::Send,
+            JobClass::Timer => WorkClass::Timer,
+            JobClass::Prepare => WorkClass::Prepare,
+        };
+        let Job { arrival, begun, ended, bytes, .. } = *job;
+        measured.audit.work(Work { class, arrival, begun, ended, bytes });
+    }
+
+    fn pass(&mut self, pass: &Pass) {
+        self.now = pass.ended;
+        let Pass { entered, planned_wake, harvested, ended, kernel, cpu, .. } = *pass;
+        let Some(measured) = &mut self.measured else { return };
+        // On the CPU for less than the handling took: somebody else had it.
+        let interrupted = (ended - harvested) - cpu > PREEMPTED;
+        measured.audit.turn(&Turn { entered, planned_wake, harvested, ended, kernel, cpu, interrupted });
+        self.gauge.beat(kernel + (ended - harvested), ended - entered);
+    }
+}

@@ -1,0 +1,50 @@
+//! What a shard counts once the run has started: its requests to come, its statistics, its audit.
+//!
+//! It must not be made before the run's zero is known: every window lies on the clock.
+
+use super::source::Source;
+use crate::record::{Audit, Recorder, Window};
+use crate::schedule::{Extent, Schedule};
+use crate::time::{Instant, Phase};
+
+/// The measured part of a client.
+pub struct Measured {
+    /// What is due.
+    pub source: Source,
+    /// Statistics of finished requests.
+    pub recorder: Recorder,
+    /// The shard as a queue.
+    pub audit: Audit,
+}
+
+impl Measured {
+    /// For `shard` of `shards`, of a schedule that starts at `start`.
+    pub fn new(schedule: &Schedule, start: Instant, shard: u16, shards: u16) -> Self {
+        let schedule = schedule.starting_at(start);
+        let windows = windows(&schedule);
+        Self {
+            source: Source::new(&schedule, shard, shards),
+            recorder: Recorder::new(&windows),
+            audit: Audit::new(&windows),
+        }
+    }
+}
+
+/// The windows of a schedule's stages, on the schedule's clock.
+#[must_use]
+pub fn windows(schedule: &Schedule) -> Vec<Window> {
+    let placed = schedule.stages().iter().zip(schedule.timetable().windows());
+    let window = |(stage, window): (&crate::schedule::Stage, &crate::schedule::Window)| {
+        let (from, until) = (window.measured_from, window.measured_until);
+        match stage.extent {
+            Extent::Duration(_) => Window::of_time(from, until),
+            Extent::Requests(count) if schedule.is_open() => {
+                let warm_ups = schedule.arrivals(0, 1).take_while(|due| due.phase == Phase::Warmup).count();
+                Window::of_requests(from, Some(until), warm_ups as u64, count)
+            }
+            // The measured requests of a closed loop are numbered from 0 (see `Source`).
+            Extent::Requests(count) => Window::of_requests(from, None, 0, count),
+        }
+    };
+    placed.map(window).collect()
+}

@@ -1,0 +1,22 @@
+//! One core of the client: a glommio executor pinned to it, its connections, pacing, and the lifecycle of requests.
+//!
+//! It makes traces; what they mean is told by `wire`, `record` and, after the run, `analysis`.
+
+mod begin;
+mod client;
+mod control;
+mod deadlines;
+mod finish;
+mod flight;
+mod handler;
+mod idle;
+mod lines;
+mod measured;
+mod outbox;
+mod source;
+mod thread;
+
+pub use client::{Orders, RowSink};
+pub use control::{Control, Order, Standing};
+pub use measured::{Measured, windows};
+pub use thread::{Outcome, Shard};

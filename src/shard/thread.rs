@@ -1,0 +1,93 @@
+//! A shard's thread: its core, its client, and what is left of them when it ends, however it ends.
+//!
+//! It must not wait for other shards.
+
+use super::client::{Client, Orders, RowSink};
+use super::control::Standing;
+use super::measured::Measured;
+use crate::clock;
+use crate::record::ShardGauge;
+use crate::ring::{Coalesce, Core, CoreError, Counters, PumpConfig, RingConfig};
+use crate::time::Span;
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+/// What one shard is started with.
+pub struct Shard {
+    /// Its number, from 0.
+    pub number: u16,
+    /// Its CPU.
+    pub cpu: usize,
+    /// Whether arrivals are let gather.
+    pub coalesce: Coalesce,
+    /// What all shards share.
+    pub orders: Arc<Orders>,
+    /// What it shows while it runs.
+    pub gauge: Arc<ShardGauge>,
+    /// How far it has come.
+    pub standing: Arc<Standing>,
+    /// Where its finished records go.
+    pub rows: RowSink,
+}
+
+/// What one shard leaves.
+pub struct Outcome {
+    /// Its number.
+    pub number: u16,
+    /// Its CPU.
+    pub cpu: usize,
+    /// What it counted; `None` when it ended before the run started.
+    pub measured: Option<Measured>,
+    /// The ring's counters.
+    pub counters: Counters,
+    /// How well kernel stamps are mapped to our clock: half the width of the bracket.
+    pub clock_bound: Span,
+    /// How often the realtime clock was stepped.
+    pub clock_steps: u64,
+    /// CPU time of its thread, kernel included.
+    pub cpu_time: Span,
+    /// The failed assertion that ended it, if one did: what it counted until then stands.
+    pub died: Option<String>,
+}
+
+impl Shard {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// No thread can be had.
+    pub fn start(self) -> io::Result<JoinHandle<Result<Outcome, CoreError>>> {
+        Builder::new().name(format!("shard-{}", self.number)).spawn(move || self.run())
+    }
+
+    fn run(self) -> Result<Outcome, CoreError> {
+        let Self { number, cpu, coalesce, orders, gauge, standing, rows } = self;
+        let config = PumpConfig { coalesce, ..PumpConfig::default() };
+        let mut core = Core::new(Some(cpu), &RingConfig::default(), config)?;
+        let mut client = Client::new(orders, number, gauge, standing, rows, clock::now());
+        let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
+        let died = run.err().map(|panic| words(&*panic));
+        let offset = core.pump().realtime_offset();
+        let (clock_bound, clock_steps) = (offset.bound(), offset.steps());
+        Ok(Outcome {
+            number,
+            cpu,
+            measured: client.into_measured(),
+            counters: core.pump().ring().counters(),
+            clock_bound,
+            clock_steps,
+            cpu_time: clock::thread_cpu(),
+            died,
+        })
+    }
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without words".into())
+}
