@@ -1,7 +1,8 @@
 """Sets a server's own log of its sends beside lowrho's records and prints how far they differ.
 
-The part that `stream-server/compare` and `sim-accuracy` share: joining by x-request-id, errors, quantiles, the
-table. It must not know how a log is written: each of them turns its log's lines into `Truth`.
+What `stream-server/compare` and `sim-accuracy` share: both servers log one JSON line a request, {x_request_id,
+received_ns, events: [{what, planned_ns, before_ns, after_ns}]}, in nanoseconds of CLOCK_MONOTONIC. It must not
+correct anything: an error that is the server's or the network's is printed like one of ours.
 """
 
 import argparse
@@ -22,6 +23,22 @@ class Truth:
     """Just before each token-bearing event was sent."""
     late_ns: list = field(default_factory=list)
     """By how much each of these was sent later than the server meant to."""
+    bracket_ns: list = field(default_factory=list)
+    """How long each of these sends took: its bytes left within that time."""
+
+
+def truth_of(line):
+    """The Truth of one line of a server's log; None where no token was sent."""
+    tokens = [event for event in line["events"] if event["what"] == "token"]
+    if not tokens or line["x_request_id"] is None:
+        return None
+    return Truth(
+        request_id=line["x_request_id"],
+        received_ns=line["received_ns"],
+        sent_ns=[event["before_ns"] for event in tokens],
+        late_ns=[event["before_ns"] - event["planned_ns"] for event in tokens],
+        bracket_ns=[event["after_ns"] - event["before_ns"] for event in tokens],
+    )
 
 
 class Errors:
@@ -86,7 +103,8 @@ class Comparison:
         self.request_way = Errors("request: sent to received")
         self.first_way = Errors("first token: written to stamped")
         self.last_way = Errors("last token: written to stamped")
-        self.late = Errors("server's own lateness")
+        self.late = Errors("server: planned to before its send")
+        self.bracket = Errors("server: before to after its send")
         self.joined = self.unknown = self.unequal = self.skipped = 0
         self.stamps = {}
 
@@ -100,6 +118,7 @@ class Comparison:
         self.joined += 1
         self.stamps[record["stamp"]] = self.stamps.get(record["stamp"], 0) + 1
         self.late.values += truth.late_ns
+        self.bracket.values += truth.bracket_ns
         self.ttft.values.append(record["first_ns"] - record["sent_ns"] - (truth.sent_ns[0] - truth.received_ns))
         if record["events"] != len(truth.sent_ns):
             self.unequal += 1
@@ -117,7 +136,8 @@ class Comparison:
             self.last_way.values.append(record["last_ns"] + self.start_mono_ns - truth.sent_ns[-1])
 
     def table(self):
-        kinds = (self.ttft, self.itl, self.mean_itl, self.request_way, self.first_way, self.last_way, self.late)
+        kinds = (self.ttft, self.itl, self.mean_itl, self.request_way, self.first_way, self.last_way)
+        kinds += (self.late, self.bracket)
         rows = [HEADING] + [row for row in (kind.row() for kind in kinds) if row]
         widths = [max(map(len, column)) for column in zip(*rows)]
         for row in rows:
@@ -153,8 +173,8 @@ def compare(records_path, truths, phase):
     return comparison
 
 
-def main(description, truth_of, arguments=None):
-    """The whole command: `truth_of` makes a Truth of one line of the log, or None where it holds no request."""
+def main(description, arguments=None):
+    """The whole command; returns its exit status."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("log", metavar="LOG", help="the server's log")
     parser.add_argument("records", metavar="RECORDS_JSONL", help="lowrho's records.jsonl")

@@ -67,6 +67,16 @@ class Joined(unittest.TestCase):
         with self.assertRaises(SystemExit):
             self.compare([record(7, 20, [5])], [truth("r-a-7", 20, 5, 2)] * 2)
 
+    def test_a_line_of_the_log_becomes_a_truth_of_its_tokens_alone(self):
+        def event(what, planned_ns):
+            return {"what": what, "planned_ns": planned_ns, "before_ns": planned_ns + 1, "after_ns": planned_ns + 3}
+
+        events = [event("role", 10), event("token", 20), event("token", 30), event("usage", 30)]
+        line = {"x_request_id": "r-a-7", "received_ns": 5, "events": events}
+        self.assertEqual(accuracy.truth_of(line), accuracy.Truth("r-a-7", 5, [21, 31], [1, 1], [2, 2]))
+        self.assertIsNone(accuracy.truth_of({**line, "events": events[:1]}))
+        self.assertIsNone(accuracy.truth_of({**line, "x_request_id": None}))
+
     def test_quantiles_are_of_the_nearest_rank(self):
         hundred = list(range(1, 101))
         self.assertEqual([accuracy.quantile(hundred, q) for q in (0.01, 0.5, 0.99, 1.0)], [1, 50, 99, 100])

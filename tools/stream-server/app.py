@@ -5,8 +5,8 @@ and /health. It generates nothing: it paces fixed text and logs when it did so, 
 set beside lowrho's records (see `compare`). It must not try to be fast or clever: it stands for what people run.
 
 The log is JSON lines, one for each request that was answered: x_request_id, received_ns (the body is complete)
-and events, each [what, planned_ns, before_ns, after_ns] around its send; nanoseconds of CLOCK_MONOTONIC. The
-stamps are taken in Python, so they contain the event loop's own delay.
+and events, each {what, planned_ns, before_ns, after_ns} around its send; nanoseconds of CLOCK_MONOTONIC. The
+stamps are taken in Python, so they contain the event loop's own delay. `lowrho sim --log` writes the same.
 """
 
 import argparse
@@ -42,7 +42,8 @@ class Sends:
             await asyncio.sleep(wait_ns / 1e9)
         before_ns = time.monotonic_ns()
         await self.send({"type": "http.response.body", "body": body, "more_body": more})
-        self.line["events"].append([what, planned_ns, before_ns, time.monotonic_ns()])
+        stamps = {"planned_ns": planned_ns, "before_ns": before_ns, "after_ns": time.monotonic_ns()}
+        self.line["events"].append({"what": what, **stamps})
 
 
 class Shape:
