@@ -14,6 +14,7 @@ pub mod ring;
 pub mod schedule;
 pub mod script;
 pub mod shard;
+pub mod sim;
 pub mod store;
 pub mod time;
 pub mod wire;

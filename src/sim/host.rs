@@ -1,0 +1,208 @@
+//! One shard's handler: hands what arrives to the script's server, and what the server says to the ring.
+//!
+//! It must not read clocks: instants are the pump's.
+
+use super::ledger::Ledger;
+use super::lines::Line;
+use super::report::{ShardReport, empty_histogram};
+use crate::ring::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Ring, Task};
+use crate::script::{Meter, Server, Step, Then};
+use crate::time::{Instant, Span};
+use hdrhistogram::Histogram;
+use rustix::io::Errno;
+use std::io::IoSlice;
+
+/// The bytes of one send; comes back to be filled again.
+#[derive(Debug)]
+pub(super) struct Parcel(Vec<u8>);
+
+impl Payload for Parcel {
+    fn slices<'a>(&'a self, into: &mut Vec<IoSlice<'a>>) {
+        into.push(IoSlice::new(&self.0));
+    }
+}
+
+/// Buffers kept for later sends: as many as are on their way in one harvest.
+const POOLED: usize = 256;
+/// Larger ones (a page of metrics, a burst without delays) are not kept.
+const POOLED_BYTES: usize = 8 * 1024;
+
+/// One shard of the simulator.
+pub(super) struct Host {
+    server: Server,
+    ledger: Option<Ledger>,
+    step: Step,
+    pool: Vec<Vec<u8>>,
+    /// By slot.
+    lines: Vec<Option<Line>>,
+    wake: Option<Instant>,
+    connections: u64,
+    lateness_ns: Histogram<u64>,
+    first_entered: Option<Instant>,
+    last_ended: Instant,
+    on_cpu: Span,
+}
+
+impl Host {
+    pub(super) fn new(server: Server, ledger: Option<Ledger>) -> Self {
+        Self {
+            server,
+            ledger,
+            step: Step::default(),
+            pool: Vec::new(),
+            lines: Vec::new(),
+            wake: None,
+            connections: 0,
+            lateness_ns: empty_histogram(),
+            first_entered: None,
+            last_ended: Instant::ZERO,
+            on_cpu: Span::ZERO,
+        }
+    }
+
+    pub(super) fn report(mut self, cpu: Option<usize>, meter: &Meter) -> ShardReport {
+        for line in self.lines.drain(..).flatten() {
+            line.close(self.ledger.as_ref());
+        }
+        let wall = self.first_entered.map(|first| (self.last_ended - first).as_s_f64());
+        ShardReport {
+            cpu,
+            requests: self.server.asked(),
+            succeeded: meter.succeeded(),
+            failed: meter.failed(),
+            tokens: meter.generation_tokens(),
+            connections: self.connections,
+            rho: wall.filter(|wall| *wall > 0.0).map(|wall| self.on_cpu.as_s_f64() / wall),
+            lateness_ns: self.lateness_ns,
+        }
+    }
+
+    fn line(&mut self, conn: Conn) -> Option<&mut Line> {
+        self.lines.get_mut(conn.slot())?.as_mut().filter(|line| line.conn == conn)
+    }
+
+    /// Does what the server wants by `now`.
+    fn perform_all(&mut self, ring: &mut Ring<Parcel>, now: Instant) {
+        while self.server.advance(now, &mut self.step) {
+            self.perform(ring);
+        }
+        self.wake = self.server.next();
+    }
+
+    fn perform(&mut self, ring: &mut Ring<Parcel>) {
+        let slot = self.step.conn;
+        let line =
+            self.lines.get_mut(slot).and_then(Option::as_mut).expect("the server speaks on open lines");
+        let conn = line.conn;
+        if self.step.bytes.is_empty() {
+            line.notes(&mut self.step, self.ledger.as_ref());
+        } else {
+            let fresh = self.pool.pop().unwrap_or_default();
+            let bytes = std::mem::replace(&mut self.step.bytes, fresh);
+            line.sends(&mut self.step);
+            ring.send(conn, Parcel(bytes));
+        }
+        if self.step.then != Then::Stay {
+            line.then = self.step.then;
+            if line.sending == 0 {
+                self.hang_up(ring, conn);
+            }
+        }
+    }
+
+    /// Ends a connection the way the script wants it.
+    fn hang_up(&mut self, ring: &mut Ring<Parcel>, conn: Conn) {
+        let Some(line) = self.lines.get_mut(conn.slot()).and_then(Option::take) else { return };
+        match line.then {
+            Then::Reset => ring.reset(conn),
+            Then::Stay | Then::Close => ring.close(conn),
+        }
+        line.close(self.ledger.as_ref());
+    }
+}
+
+impl Handler for Host {
+    type Payload = Parcel;
+
+    fn wake(&self) -> Option<Instant> {
+        self.wake
+    }
+
+    fn tick(&mut self, ring: &mut Ring<Parcel>, now: Instant) -> Option<Task> {
+        let told = self
+            .server
+            .advance(now, &mut self.step)
+            .then_some(Task { class: JobClass::Send, due: self.step.due });
+        if told.is_some() {
+            self.perform(ring);
+        }
+        self.wake = self.server.next();
+        told
+    }
+
+    fn accepted(&mut self, _ring: &mut Ring<Parcel>, conn: Conn, now: Instant) {
+        let slot = conn.slot();
+        if slot >= self.lines.len() {
+            self.lines.resize_with(slot + 1, || None);
+        }
+        if let Some(old) = self.lines[slot].replace(Line::new(conn)) {
+            // The ring gave the slot away: the old line is gone for good.
+            self.server.gone(slot, now);
+            old.close(self.ledger.as_ref());
+        }
+        self.server.opened(slot);
+        self.connections += 1;
+    }
+
+    fn connected(&mut self, _: &mut Ring<Parcel>, _: Conn, _: Result<(), Errno>, _: Instant) {
+        unreachable!("a server connects to nobody");
+    }
+
+    fn departed(&mut self, conn: Conn, departure: Departure) {
+        let Some(line) =
+            self.lines.get_mut(conn.slot()).and_then(Option::as_mut).filter(|line| line.conn == conn)
+        else {
+            return;
+        };
+        if let Some(planned) = line.departed(departure, self.ledger.as_ref()) {
+            // A receive stamp is mapped within microseconds: a send "before" it is on time.
+            let late_ns = u64::try_from((departure.before - planned).as_ns()).unwrap_or(0);
+            self.lateness_ns.record(late_ns).expect("a growing histogram takes all");
+        }
+    }
+
+    fn sent(&mut self, ring: &mut Ring<Parcel>, conn: Conn, payload: Parcel, result: Result<(), Errno>) {
+        let mut bytes = payload.0;
+        if self.pool.len() < POOLED && bytes.capacity() <= POOLED_BYTES {
+            bytes.clear();
+            self.pool.push(bytes);
+        }
+        let Some(line) = self.line(conn) else { return };
+        line.sending = line.sending.saturating_sub(1);
+        if line.then != Then::Stay && (line.sending == 0 || result.is_err()) {
+            self.hang_up(ring, conn);
+        }
+    }
+
+    fn read(&mut self, ring: &mut Ring<Parcel>, conn: Conn, read: Read<'_>) {
+        self.server.read(conn.slot(), read.bytes, read.arrival.stamp);
+        self.perform_all(ring, read.arrival.stamp);
+    }
+
+    fn ended(&mut self, ring: &mut Ring<Parcel>, conn: Conn, _: End, now: Instant) {
+        self.server.gone(conn.slot(), now);
+        if let Some(line) = self.lines.get_mut(conn.slot()).and_then(Option::take) {
+            line.close(self.ledger.as_ref());
+        }
+        ring.close(conn);
+        self.wake = self.server.next();
+    }
+
+    fn job(&mut self, _: &Job) {}
+
+    fn pass(&mut self, pass: &Pass) {
+        self.first_entered.get_or_insert(pass.entered);
+        self.last_ended = pass.ended;
+        self.on_cpu += pass.cpu;
+    }
+}

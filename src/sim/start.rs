@@ -1,0 +1,175 @@
+//! Starting and stopping a simulator: a thread per CPU, all on one address.
+//!
+//! It must not outlive its handle: dropping it stops the shards.
+
+use super::config::{SimConfig, SimError};
+use super::host::Host;
+use super::ledger::{Ledger, Scribe};
+use super::report::{ShardReport, SimReport};
+use crate::clock;
+use crate::ring::{Coalesce, Core, PortUse, PumpConfig, RingConfig};
+use crate::script::{Meter, Script, Seat, Server};
+use crate::time::Span;
+use crossbeam_channel::{Sender, bounded};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+
+/// How long a shard sleeps at most: so soon does it see that it is to stop.
+const LONGEST_SLEEP: Span = Span::from_ms(50);
+
+/// The embedded server.
+#[derive(Debug)]
+pub struct Sim;
+
+/// A running simulator; dropping it stops it.
+pub struct SimHandle {
+    address: SocketAddr,
+    meters: Arc<[Meter]>,
+    stop: Arc<AtomicBool>,
+    shards: Vec<JoinHandle<ShardReport>>,
+    scribe: Option<Scribe>,
+}
+
+impl Sim {
+    /// Starts all shards; when this returns, connections are accepted.
+    ///
+    /// # Errors
+    /// A setting that cannot be, a log that cannot be written, a core or an address that cannot be had.
+    pub fn start(config: &SimConfig) -> Result<SimHandle, SimError> {
+        config.check()?;
+        let (scribe, ledger) = match &config.log {
+            Some(path) => Scribe::start(path).map(|(scribe, ledger)| (Some(scribe), Some(ledger)))?,
+            None => (None, None),
+        };
+        let count = config.shards();
+        let mut handle = SimHandle {
+            address: config.address,
+            meters: (0..count).map(|_| Meter::default()).collect(),
+            stop: Arc::new(AtomicBool::new(false)),
+            shards: Vec::with_capacity(count),
+            scribe,
+        };
+        let unix_at_zero_ns = clock::unix_ns() - clock::now().as_ns();
+        for shard in 0..count {
+            let (told, listening) = bounded(1);
+            let seat = Shard {
+                script: config.script.clone(),
+                seat: Seat {
+                    shard,
+                    shards: count,
+                    meters: Arc::clone(&handle.meters),
+                    unix_at_zero_ns,
+                    marking: ledger.is_some(),
+                },
+                cpu: config.cpus.get(shard).copied(),
+                // The first has found a port for all.
+                address: handle.address,
+                port: if count == 1 { PortUse::Own } else { PortUse::Shared },
+                ring: config.ring(),
+                ledger: ledger.clone(),
+                stop: Arc::clone(&handle.stop),
+            };
+            let thread = std::thread::Builder::new()
+                .name(format!("sim-{shard}"))
+                .spawn(move || seat.serve(&told))
+                .map_err(|error| SimError::Thread(error.to_string()))?;
+            match listening.recv() {
+                Ok(Ok(address)) => handle.address = address,
+                Ok(Err(error)) => return Err(error),
+                Err(_) => return Err(SimError::Thread("it ended before it listened".into())),
+            }
+            handle.shards.push(thread);
+        }
+        Ok(handle)
+    }
+}
+
+impl SimHandle {
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What its shards have counted so far.
+    #[must_use]
+    pub fn meters(&self) -> &[Meter] {
+        &self.meters
+    }
+
+    /// Tells the shards to stop; they do within 50 ms, whatever is under way.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Stops the shards, and gives their account.
+    ///
+    /// # Panics
+    /// With the words of a shard that panicked.
+    #[must_use]
+    pub fn join(mut self) -> SimReport {
+        self.stop();
+        let shards = std::mem::take(&mut self.shards).into_iter().map(|shard| match shard.join() {
+            Ok(report) => report,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        let shards = shards.collect();
+        // Every shard has dropped its end of the queue: the writer comes to its end.
+        SimReport::new(shards, self.scribe.take().map(Scribe::join))
+    }
+}
+
+impl Drop for SimHandle {
+    fn drop(&mut self) {
+        self.stop();
+        for shard in self.shards.drain(..) {
+            // A panic was printed by its thread; here nobody is left to hear of it.
+            let _ = shard.join();
+        }
+    }
+}
+
+/// What a shard's thread is given.
+struct Shard {
+    script: Script,
+    seat: Seat,
+    cpu: Option<usize>,
+    address: SocketAddr,
+    port: PortUse,
+    ring: RingConfig,
+    ledger: Option<Ledger>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Shard {
+    fn serve(self, told: &Sender<Result<SocketAddr, SimError>>) -> ShardReport {
+        let meters = Arc::clone(&self.seat.meters);
+        let shard = self.seat.shard;
+        let mut host = Host::new(Server::new(self.script, self.seat), self.ledger);
+        let pump = PumpConfig {
+            // A server answers at once: gathering would make it late.
+            coalesce: Coalesce::Never,
+            busy_poll: false,
+            longest_sleep: LONGEST_SLEEP,
+            cpu_clock: true,
+        };
+        let begun = Core::new(self.cpu, &self.ring, pump).map_err(SimError::Core).and_then(|mut core| {
+            let (_, address) =
+                core.pump().ring_mut().listen(self.address, self.port).map_err(SimError::Listen)?;
+            Ok((core, address))
+        });
+        let heard = match begun {
+            Ok((mut core, address)) => {
+                let heard = told.send(Ok(address));
+                core.run(&mut host, |_, _| self.stop.load(Relaxed));
+                heard
+            }
+            Err(error) => told.send(Err(error)),
+        };
+        // The starter waits for this word; if it is gone, so is our handle, and `stop` is set.
+        let _ = heard;
+        host.report(self.cpu, &meters[shard])
+    }
+}
