@@ -1,13 +1,12 @@
 //! The results directory: its name, its files, and the one way each is written and read.
 
-use super::{Interval, RecordReader, RowWriter, StoreError, histograms};
+use super::{HistogramLog, RecordReader, RowWriter, StoreError};
 use crate::plan::Records;
 use crate::report::Summary;
 use crate::time::Instant;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const CONFIG: &str = "config.toml";
 const RECORDS: &str = "records.jsonl";
@@ -135,14 +134,12 @@ impl Results {
         RecordReader::open(&self.dir.join(RECORDS), start)
     }
 
-    /// Writes `histograms.hlog`, whole or not at all.
+    /// Starts `histograms.hlog`.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn write_histograms(&self, start_unix_ns: u64, intervals: &[Interval<'_>]) -> Result<(), StoreError> {
-        self.write_whole(HISTOGRAMS, |file| {
-            histograms::write(file, Duration::from_nanos(start_unix_ns), intervals)
-        })
+    pub fn start_histograms(&self, start_unix_ns: u64) -> Result<HistogramLog, StoreError> {
+        HistogramLog::create(&self.dir.join(HISTOGRAMS), start_unix_ns)
     }
 
     /// Writes `summary.json`, whole or not at all.

@@ -1,60 +1,128 @@
-//! `histograms.hlog`: every histogram of the run as an HdrHistogram interval log, for the public tools.
+//! `histograms.hlog`: the run's histograms as an HdrHistogram interval log, for the public tools.
 //!
-//! Values are nanoseconds; the log's own maximum is in milliseconds, as those tools expect.
+//! Values are nanoseconds; the log's own maxima are in milliseconds, as those tools expect. It computes no quantile.
 
-use hdrhistogram::Histogram;
+use super::StoreError;
+use crate::record::{Histogram, Metric};
+use crate::time::Span;
 use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
-use std::fmt::Display;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What public readers divide maxima by when nothing else is said: nanoseconds to milliseconds.
+/// What public readers divide by when nothing else is said: nanoseconds to milliseconds.
 const MAX_VALUE_DIVISOR: f64 = 1e6;
 
-/// One line of the log: one metric over one stage's window.
-#[derive(Clone, Debug)]
-pub struct Interval<'a> {
-    /// The metric (`ttft`, `itl`, ...). `None` for the main one, once more: public tools misread a log in which
-    /// every line has a tag.
-    pub tag: Option<&'a str>,
-    /// The window's start, from the run's start.
-    pub start: Duration,
-    /// The window's length.
-    pub length: Duration,
-    /// Its values, in nanoseconds.
-    pub histogram: &'a Histogram<u64>,
+/// The metric that has a line without a tag besides its own: public tools misread a log in which every line has one.
+const MAIN: Metric = Metric::Ttft;
+
+/// The log, written as the run goes: every interval is in the file when [`HistogramLog::append`] returns.
+#[derive(Debug)]
+pub struct HistogramLog {
+    file: File,
+    path: PathBuf,
 }
 
-/// Writes the whole log. `intervals` are in the order of their starts; a tag with a comma, a space or a line's end
-/// is a defect.
-///
-/// # Errors
-/// When the system refuses.
-pub(super) fn write(
-    mut out: impl Write,
-    start_unix: Duration,
-    intervals: &[Interval<'_>],
-) -> Result<(), io::Error> {
-    let mut serializer = V2DeflateSerializer::new();
-    let began = SystemTime::UNIX_EPOCH + start_unix;
-    writeln!(out, "#[Histogram log format version 1.3]")?;
-    let mut log = IntervalLogWriterBuilder::new()
-        .with_start_time(began)
-        .with_base_time(began)
-        .with_max_value_divisor(MAX_VALUE_DIVISOR)
-        .begin_log_with(&mut out, &mut serializer)?;
-    for interval in intervals {
-        let tag = interval.tag.map(|tag| Tag::new(tag).expect("tags are names of metrics"));
-        log.write_histogram(interval.histogram, interval.start, interval.length, tag).map_err(plain)?;
+impl HistogramLog {
+    /// A new log of a run that started at `start_unix_ns`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn create(path: &Path, start_unix_ns: u64) -> Result<Self, StoreError> {
+        let file = File::create(path).map_err(StoreError::io("create", path))?;
+        let mut log = Self { file, path: path.to_path_buf() };
+        let start = SystemTime::UNIX_EPOCH + Duration::from_nanos(start_unix_ns);
+        let mut text = b"#[Histogram log format version 1.3]\n".to_vec();
+        let mut serializer = V2DeflateSerializer::new();
+        let header = IntervalLogWriterBuilder::new()
+            .with_start_time(start)
+            .with_base_time(start)
+            .with_max_value_divisor(MAX_VALUE_DIVISOR)
+            .begin_log_with(&mut text, &mut serializer)
+            .map(drop);
+        header.and_then(|()| log.write(&text)).map_err(StoreError::io("write", path))?;
+        Ok(log)
     }
-    drop(log);
-    out.flush()
+
+    /// Adds the histograms of one interval: its start from the run's start, its length, each metric's values.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    ///
+    /// # Panics
+    /// When the interval runs backwards or starts before the run: our own defect.
+    pub fn append<'a>(
+        &mut self,
+        start: Span,
+        length: Span,
+        histograms: impl IntoIterator<Item = (Metric, &'a Histogram)>,
+    ) -> Result<(), StoreError> {
+        let mut lines = Vec::new();
+        for (metric, histogram) in histograms {
+            let values = hdr(histogram);
+            if metric == MAIN {
+                lines.extend(line(None, start, length, &values));
+            }
+            lines.extend(line(Some(metric.name()), start, length, &values));
+        }
+        self.write(&lines).map_err(StoreError::io("write", &self.path))
+    }
+
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        self.file.write_all(text)
+    }
 }
 
-fn plain<E: Display>(error: IntervalLogWriterError<E>) -> io::Error {
-    match error {
-        IntervalLogWriterError::IoError(error) => error,
-        IntervalLogWriterError::SerializeError(error) => io::Error::other(error.to_string()),
+/// One line of the log with its line feed.
+fn line(tag: Option<&str>, start: Span, length: Span, values: &hdrhistogram::Histogram<u64>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    IntervalLogWriterBuilder::new()
+        .with_max_value_divisor(MAX_VALUE_DIVISOR)
+        .begin_log_with(&mut text, &mut serializer)
+        .expect("a buffer takes everything")
+        .write_histogram(
+            values,
+            duration(start),
+            duration(length),
+            tag.map(|tag| Tag::new(tag).expect("a metric's name has neither comma nor space")),
+        )
+        .expect("a histogram that was made here can be written");
+    // The builder says the divisor at the head of each log, and the file's head has said it already.
+    let head = memchr::memrchr(b'\n', &text[..text.len() - 1]).map_or(0, |at| at + 1);
+    text.split_off(head)
+}
+
+fn duration(span: Span) -> Duration {
+    Duration::from_nanos(u64::try_from(span.as_ns()).expect("an interval lies in its run"))
+}
+
+/// The same counts in the public form, whose buckets at three digits are those of our published histograms.
+fn hdr(histogram: &Histogram) -> hdrhistogram::Histogram<u64> {
+    let mut values = hdrhistogram::Histogram::new(3).expect("three digits are between 0 and 5");
+    for bucket in histogram.buckets() {
+        values.record_n(bucket.low, bucket.count).expect("a histogram that may grow takes every value");
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_public_form_is_what_it_would_have_recorded_itself(values in prop::collection::vec(0..1_u64 << 50, 1..50)) {
+            let mut ours = Histogram::published();
+            let mut public = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+            for value in values {
+                ours.record(value);
+                public.record(value).unwrap();
+            }
+            prop_assert_eq!(hdr(&ours), public);
+        }
     }
 }

@@ -10,6 +10,6 @@ mod writer;
 
 pub use directory::{Existing, Results};
 pub use error::StoreError;
-pub use histograms::Interval;
+pub use histograms::HistogramLog;
 pub use reader::RecordReader;
 pub use writer::{RowSender, RowWriter, RowsWritten};

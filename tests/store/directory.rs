@@ -1,10 +1,13 @@
 //! The directory itself, and its files that are written whole.
 
 use crate::Folder;
-use hdrhistogram::Histogram;
+use base64::Engine;
+use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use lowrho::record::{Histogram, Metric};
 use lowrho::report::{SCHEMA_VERSION, Summary};
-use lowrho::store::{Existing, Interval, Results};
+use lowrho::store::{Existing, Results};
+use lowrho::time::Span;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -84,22 +87,15 @@ fn a_directory_that_is_not_there_says_so() {
 fn the_histogram_log_is_one_that_public_readers_take() {
     let folder = Folder::new();
     let results = Results::create(folder.path(), Existing::Refuse).unwrap();
-    let mut histogram = Histogram::<u64>::new(3).unwrap();
+    let mut histogram = Histogram::published();
     for ms in 1..=100 {
-        histogram.record(ms * 1_000_000).unwrap();
+        histogram.record(ms * 1_000_000);
     }
-    let line = |tag, start| Interval {
-        tag,
-        start: Duration::from_secs(start),
-        length: Duration::from_secs(10),
-        histogram: &histogram,
-    };
-    results
-        .write_histograms(
-            1_780_000_000_500_000_000,
-            &[line(None, 1), line(Some("ttft"), 1), line(None, 11), line(Some("ttft"), 11)],
-        )
-        .unwrap();
+    let mut log = results.start_histograms(1_780_000_000_500_000_000).unwrap();
+    for start in [1, 11] {
+        let histograms = [(Metric::Ttft, &histogram), (Metric::Itl, &histogram)];
+        log.append(Span::from_s(start), Span::from_s(10), histograms).unwrap();
+    }
     let text = fs::read(folder.path().join("histograms.hlog")).unwrap();
     let entries: Vec<_> = IntervalLogIterator::new(&text).map(Result::unwrap).collect();
     let mut tags = Vec::new();
@@ -112,8 +108,16 @@ fn the_histogram_log_is_one_that_public_readers_take() {
                 tags.push(interval.tag().map(|tag| tag.as_str()));
                 assert_eq!(interval.duration(), Duration::from_secs(10));
                 assert!((99.0..101.0).contains(&interval.max()), "the maximum is in ms: {}", interval.max());
+                let values = decoded(interval.encoded_histogram());
+                assert_eq!(values.len(), 100);
+                assert!(values.value_at_quantile(0.5).abs_diff(50_000_000) <= 50_000_000 / 1000);
             }
         }
     }
-    assert_eq!(tags, [None, Some("ttft"), None, Some("ttft")]);
+    assert_eq!(tags, [None, Some("ttft"), Some("itl"), None, Some("ttft"), Some("itl")]);
+}
+
+fn decoded(text: &str) -> hdrhistogram::Histogram<u64> {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(text).unwrap();
+    Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()
 }
