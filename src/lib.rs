@@ -17,5 +17,6 @@ pub mod shard;
 pub mod sim;
 pub mod store;
 pub mod time;
+pub mod watch;
 pub mod wire;
 pub mod workload;

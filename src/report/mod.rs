@@ -5,7 +5,7 @@
 mod audit;
 mod client;
 mod distribution;
-mod figures;
+pub mod figures;
 mod schema;
 mod section;
 mod server;
