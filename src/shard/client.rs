@@ -10,7 +10,7 @@ use super::measured::Measured;
 use super::outbox::Outbox;
 use super::source::Ask;
 use crate::plan::Timeouts;
-use crate::record::{Finished, Record, ShardGauge};
+use crate::record::{Finished, Interval, Record, ShardGauge};
 use crate::ring::{Conn, JobClass, Ring, Task};
 use crate::schedule::Schedule;
 use crate::time::{Instant, Phase, Span};
@@ -51,6 +51,9 @@ pub struct Orders {
 /// Takes each finished record away from the shard's core; must not block.
 pub type RowSink = Box<dyn FnMut(Record) + Send>;
 
+/// Takes away what finished in each interval (its number from 0); must not block.
+pub type IntervalSink = Box<dyn FnMut(u32, Interval) + Send>;
+
 /// uvicorn closes idle connections after 5 s, and nothing tells us in time: a request sent into that close is lost.
 const IDLE_LIMIT: Span = Span::from_s(4);
 
@@ -86,6 +89,7 @@ pub struct Client {
     pub(super) gauge: Arc<ShardGauge>,
     pub(super) standing: Arc<Standing>,
     rows: RowSink,
+    intervals: IntervalSink,
     pub(super) logs: Vec<Vec<u8>>,
     pub(super) now: Instant,
 }
@@ -103,6 +107,7 @@ impl Client {
         gauge: Arc<ShardGauge>,
         standing: Arc<Standing>,
         rows: RowSink,
+        intervals: IntervalSink,
         now: Instant,
     ) -> Self {
         let shards = orders.shards;
@@ -129,6 +134,7 @@ impl Client {
             gauge,
             standing,
             rows,
+            intervals,
             logs: Vec::new(),
             now,
             orders,
@@ -172,6 +178,7 @@ impl Client {
             .or_else(|| self.expire_next(ring, now))
             .or_else(|| self.drop_stale(ring, now))
             .or_else(|| self.prepare_next(now))
+            .or_else(|| self.give_interval(now))
             .or_else(|| {
                 self.tell_measured_over(now);
                 None
@@ -244,6 +251,17 @@ impl Client {
         let index = self.outbox.wants(&self.measured.as_ref()?.source)?;
         self.outbox.prepare(&self.orders.workload, index);
         Some(Task { class: JobClass::Prepare, due: now })
+    }
+
+    fn give_interval(&mut self, now: Instant) -> Option<Task> {
+        let measured = self.measured.as_mut()?;
+        let due = measured.interval_ends();
+        if due > now {
+            return None;
+        }
+        let (nth, interval) = measured.take_interval();
+        (self.intervals)(nth, interval);
+        Some(Task { class: JobClass::Timer, due })
     }
 
     fn drop_stale(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {

@@ -3,9 +3,12 @@
 //! It must not be made before the run's zero is known: every window lies on the clock.
 
 use super::source::Source;
-use crate::record::{Audit, Recorder, Window};
+use crate::record::{Audit, Interval, Recorder, Window};
 use crate::schedule::{Extent, Schedule};
-use crate::time::{Instant, Phase};
+use crate::time::{Instant, Phase, Span};
+
+/// The intervals of the histogram log.
+pub const INTERVAL: Span = Span::from_s(1);
 
 /// The measured part of a client.
 pub struct Measured {
@@ -15,6 +18,9 @@ pub struct Measured {
     pub recorder: Recorder,
     /// The shard as a queue.
     pub audit: Audit,
+    start: Instant,
+    /// Intervals given away.
+    intervals: u32,
 }
 
 impl Measured {
@@ -26,7 +32,23 @@ impl Measured {
             source: Source::new(&schedule, shard, shards),
             recorder: Recorder::new(&windows),
             audit: Audit::new(&windows),
+            start,
+            intervals: 0,
         }
+    }
+
+    /// When the interval that is going on ends.
+    #[must_use]
+    pub fn interval_ends(&self) -> Instant {
+        self.start + INTERVAL * (i64::from(self.intervals) + 1)
+    }
+
+    /// What finished since the last call, and the number of the interval (from 0) that it belongs to.
+    pub fn take_interval(&mut self) -> (u32, Interval) {
+        let mut interval = Interval::default();
+        self.recorder.exchange_interval(&mut interval);
+        self.intervals += 1;
+        (self.intervals - 1, interval)
     }
 }
 

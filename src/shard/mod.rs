@@ -16,7 +16,7 @@ mod outbox;
 mod source;
 mod thread;
 
-pub use client::{Orders, RowSink};
+pub use client::{IntervalSink, Orders, RowSink};
 pub use control::{Control, Order, Standing};
-pub use measured::{Measured, windows};
+pub use measured::{INTERVAL, Measured, windows};
 pub use thread::{Outcome, Shard};

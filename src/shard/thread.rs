@@ -2,7 +2,7 @@
 //!
 //! It must not wait for other shards.
 
-use super::client::{Client, Orders, RowSink};
+use super::client::{Client, IntervalSink, Orders, RowSink};
 use super::control::Standing;
 use super::measured::Measured;
 use crate::clock;
@@ -31,6 +31,8 @@ pub struct Shard {
     pub standing: Arc<Standing>,
     /// Where its finished records go.
     pub rows: RowSink,
+    /// Where its histograms go as the run goes.
+    pub intervals: IntervalSink,
 }
 
 /// What one shard leaves.
@@ -63,10 +65,10 @@ impl Shard {
     }
 
     fn run(self) -> Result<Outcome, CoreError> {
-        let Self { number, cpu, coalesce, orders, gauge, standing, rows } = self;
+        let Self { number, cpu, coalesce, orders, gauge, standing, rows, intervals } = self;
         let config = PumpConfig { coalesce, ..PumpConfig::default() };
         let mut core = Core::new(Some(cpu), &RingConfig::default(), config)?;
-        let mut client = Client::new(orders, number, gauge, standing, rows, clock::now());
+        let mut client = Client::new(orders, number, gauge, standing, rows, intervals, clock::now());
         let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
         let died = run.err().map(|panic| words(&*panic));
         let offset = core.pump().realtime_offset();
