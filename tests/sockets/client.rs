@@ -23,8 +23,14 @@ const THINK: &str = "60ms";
 
 fn workload(case: &Case, api: Api, address: SocketAddr) -> Workload {
     let host = address.to_string();
-    let common =
-        Common { method: Method::Post, target: api.path(), host: &host, api_key: None, headers: &[], run: Some("case") };
+    let common = Common {
+        method: Method::Post,
+        target: api.path(),
+        host: &host,
+        api_key: None,
+        headers: &[],
+        run: Some("case"),
+    };
     let spec = WorkloadSpec {
         api,
         head: RequestHead::new(&common).unwrap(),

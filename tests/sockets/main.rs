@@ -28,7 +28,9 @@ fn every_case_has_its_outcome_over_a_real_socket() {
         let wanted = 1 + usize::from(case.reused);
         match records.last() {
             Some(record) if records.len() == wanted => {
-                wrong.extend(differences(&case, record).map(|what| format!("{} ({}): {what}", case.id, case.title)));
+                wrong.extend(
+                    differences(&case, record).map(|what| format!("{} ({}): {what}", case.id, case.title)),
+                );
             }
             _ => wrong.push(format!("{}: {} records of {wanted}", case.id, records.len())),
         }
@@ -48,19 +50,28 @@ fn differences<'a>(case: &'a Case, record: &'a Record) -> impl Iterator<Item = S
             format!("{:?}", record.error.map(ErrorClass::name)),
             format!("{:?}", expect.error_class.as_deref()),
         ),
-        differs("output_tokens", format!("{:?}", record.output_tokens), format!("{:?}", expect.output_tokens)),
+        differs(
+            "output_tokens",
+            format!("{:?}", record.output_tokens),
+            format!("{:?}", expect.output_tokens),
+        ),
     ];
     if let Some(source) = &expect.token_source {
         found.push(differs("token_source", record.token_source.name().into(), source.clone()));
     }
     if let Some(prompt) = expect.prompt_tokens {
-        found.push(differs("prompt_tokens", format!("{:?}", record.usage.prompt_tokens), format!("{prompt:?}")));
+        found.push(differs(
+            "prompt_tokens",
+            format!("{:?}", record.usage.prompt_tokens),
+            format!("{prompt:?}"),
+        ));
     }
     if let Some(events) = expect.token_events {
         found.push(differs("token_events", u64::from(record.events).to_string(), events.to_string()));
     }
     if record.error.is_none() && expect.first_token_event.is_some() {
-        let ordered = record.sent <= record.head && record.head <= record.first && record.first <= record.last;
+        let ordered =
+            record.sent <= record.head && record.head <= record.first && record.first <= record.last;
         found.push((!ordered).then(|| format!("instants are out of order: {record:?}")));
     }
     found.into_iter().flatten()

@@ -87,7 +87,8 @@ fn read_request(stream: &mut TcpStream) -> Option<()> {
     loop {
         if let Some(head) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
             let text = String::from_utf8_lossy(&bytes[..head]).to_lowercase();
-            let length = text.split("content-length:").nth(1)?.lines().next()?.trim().parse::<usize>().ok()?;
+            let length =
+                text.split("content-length:").nth(1)?.lines().next()?.trim().parse::<usize>().ok()?;
             if bytes.len() >= head + 4 + length {
                 return Some(());
             }

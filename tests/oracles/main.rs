@@ -1,0 +1,12 @@
+//! Statistics and audit against what is known exactly: naive models, closed forms, planted queues; all in virtual time.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod made;
+mod merging;
+mod planted_queues;
+mod rows;
+mod shard_as_queue;
+mod timelines;
+mod verdicts;
+mod windows;

@@ -1,0 +1,280 @@
+//! The audit against queues with closed forms, played in virtual time.
+
+use crate::made::stream;
+use lowrho::analysis::ShardQueue;
+use lowrho::random::Stream;
+use lowrho::record::{Audit, Turn, Window, Work, WorkClass};
+use lowrho::time::{Instant, Span};
+
+const START: Instant = Instant::from_ns(1_000_000_000);
+/// 1 us of service on average.
+const MEAN_NS: f64 = 1_000.0;
+
+fn audit() -> Audit {
+    Audit::new(&[Window::of_time(Instant::ZERO, Instant::NEVER)])
+}
+
+fn found(audit: &Audit) -> ShardQueue {
+    ShardQueue::of(&audit.queues()[0])
+}
+
+fn ns(span: f64) -> Span {
+    Span::from_s_f64(span * 1e-9)
+}
+
+/// A pump that is woken by each completion and serves one job each turn, in order of arrival.
+struct Pump {
+    audit: Audit,
+    free_at: Instant,
+}
+
+impl Pump {
+    fn new() -> Self {
+        Self { audit: audit(), free_at: START }
+    }
+
+    fn job(&mut self, arrival: Instant, service: Span, interrupted: bool) {
+        let begun = self.free_at.max(arrival);
+        let ended = begun + service;
+        self.audit.work(Work { class: WorkClass::Receive, arrival, begun, ended, bytes: 250 });
+        self.audit.turn(&Turn {
+            entered: self.free_at,
+            planned_wake: Instant::NEVER,
+            harvested: begun,
+            ended,
+            kernel: Span::ZERO,
+            cpu: service,
+            interrupted,
+        });
+        self.free_at = ended;
+    }
+}
+
+/// Poisson arrivals of batches at this load.
+fn play(load: f64, batch: u32, jobs: u32, service: impl Fn(&mut Stream) -> f64) -> ShardQueue {
+    let mut stream = stream("m/g/1", 0);
+    let mut pump = Pump::new();
+    let mut at = START;
+    for _ in 0..jobs / batch {
+        at += ns(stream.exponential() * MEAN_NS * f64::from(batch) / load);
+        for _ in 0..batch {
+            let service = ns(service(&mut stream));
+            pump.job(at, service, false);
+        }
+    }
+    found(&pump.audit)
+}
+
+fn near(got: Option<f64>, want: Option<f64>, share: f64) -> bool {
+    let (got, want) = (got.unwrap(), want.unwrap());
+    (got - want).abs() <= share * want
+}
+
+#[test]
+fn pollaczek_khinchine_meets_lindley_on_every_m_g_1() {
+    let exponential = |stream: &mut Stream| stream.exponential() * MEAN_NS;
+    let constant = |_: &mut Stream| MEAN_NS;
+    let two_kinds = |stream: &mut Stream| if stream.uniform() < 0.1 { 5.5 * MEAN_NS } else { 0.5 * MEAN_NS };
+    for load in [0.3, 0.6, 0.8] {
+        for queue in [
+            play(load, 1, 1_000_000, exponential),
+            play(load, 1, 1_000_000, constant),
+            play(load, 1, 1_000_000, two_kinds),
+        ] {
+            assert!(near(queue.pollaczek_khinchine.mean_ns, queue.lindley_ns, 0.05), "{load}: {queue:?}");
+            assert_eq!(queue.pollaczek_khinchine.holds, Some(true));
+            assert!(near(queue.rho_calc, Some(load), 0.02) && queue.rho_agree == Some(true));
+            assert!(near(queue.rho_busy, queue.rho_calc, 0.01));
+            assert_eq!(queue.in_batches, Some(false), "Poisson arrivals come alone: {:?}", queue.dispersion);
+        }
+    }
+}
+
+#[test]
+fn lindley_explains_every_nanosecond_of_a_wait_that_is_only_queueing() {
+    let queue = play(0.8, 1, 200_000, |stream| stream.exponential() * MEAN_NS);
+    assert_eq!((queue.unexplained_ns, queue.hold_ns), (Some(0.0), Some(0.0)));
+    assert_eq!(queue.observed_ns, queue.lindley_ns);
+    assert!(queue.lindley_ns.unwrap() > 3_000.0);
+}
+
+#[test]
+fn regular_arrivals_wait_for_nothing_and_the_formula_for_poisson_ones_does_not_hold() {
+    let mut pump = Pump::new();
+    for n in 0..10_000 {
+        pump.job(START + Span::from_ns(2_000) * n, Span::from_ns(1_000), false);
+    }
+    let queue = found(&pump.audit);
+    assert_eq!((queue.lindley_ns, queue.observed_ns), (Some(0.0), Some(0.0)));
+    assert!(queue.pollaczek_khinchine.mean_ns.unwrap() > 400.0);
+    assert_eq!(queue.pollaczek_khinchine.holds, Some(false));
+    assert_eq!(queue.dispersion[1], Some(0.0));
+}
+
+#[test]
+fn tokens_in_batches_need_the_batch_formula() {
+    // An engine's step gives a token to each of 64 sequences; few steps fall within a mean service of each other.
+    let queue = play(0.5, 64, 2_000_000, |_| MEAN_NS);
+    assert!(near(queue.batch.mean_ns, queue.lindley_ns, 0.05), "{queue:?}");
+    assert_eq!((queue.batch.holds, queue.pollaczek_khinchine.holds), (Some(true), Some(false)));
+    assert!(queue.lindley_ns.unwrap() > 10.0 * queue.pollaczek_khinchine.mean_ns.unwrap());
+    assert_eq!(queue.in_batches, Some(true));
+    assert!(queue.burst_max >= 64 && near(queue.burst_mean, Some(64.0), 0.05));
+}
+
+/// A shard that sleeps until each multiple of `window`, and oversleeps by `late`.
+fn coalescing(window: Span, late: Span) -> ShardQueue {
+    let mut stream = stream("coalescing", 0);
+    let mut audit = audit();
+    let (mut at, mut free_at) = (START, START);
+    let mut jobs = Vec::new();
+    for round in 1..5_000 {
+        let planned_wake = START + window * round;
+        let harvested = planned_wake + late;
+        while at < harvested {
+            jobs.push(at);
+            at += ns(stream.exponential() * 20_000.0);
+        }
+        let entered = free_at;
+        free_at = harvested;
+        // The harvest hands them over in another order than they came in.
+        for arrival in jobs.drain(..).rev() {
+            let begun = free_at;
+            free_at = begun + Span::from_ns(500);
+            let bytes = 250;
+            audit.work(Work { class: WorkClass::Receive, arrival, begun, ended: free_at, bytes });
+        }
+        let cpu = free_at - harvested;
+        audit.turn(&Turn {
+            entered,
+            planned_wake,
+            harvested,
+            ended: free_at,
+            kernel: Span::ZERO,
+            cpu,
+            interrupted: false,
+        });
+    }
+    found(&audit)
+}
+
+#[test]
+fn our_own_coalescing_is_told_apart_from_queueing() {
+    let window = Span::from_us(200);
+    let queue = coalescing(window, Span::ZERO);
+    // Arrivals are spread evenly over the window: they are held for half of it.
+    assert!(near(queue.hold_ns, Some(100_000.0), 0.03), "{queue:?}");
+    assert!(queue.unexplained_ns.unwrap().abs() < 1.0, "{queue:?}");
+    assert!(near(queue.observed_ns, Some(queue.hold_ns.unwrap() + queue.lindley_ns.unwrap()), 1e-6));
+    assert!(queue.rho_busy.unwrap() < 0.05);
+}
+
+#[test]
+fn oversleeping_is_what_neither_hold_nor_queueing_explains() {
+    let late = Span::from_us(50);
+    let queue = coalescing(Span::from_us(200), late);
+    // A fifth of the arrivals comes while it oversleeps, and waits for half of that on average.
+    let unexplained = queue.unexplained_ns.unwrap();
+    assert!((35_000.0..50_000.0).contains(&unexplained), "{unexplained}");
+}
+
+#[test]
+fn an_interruption_is_shown_apart_and_left_out_of_the_moments() {
+    let (mut calm, mut disturbed) = (Pump::new(), Pump::new());
+    for n in 0..10_000_i64 {
+        let at = START + Span::from_us(10) * n;
+        calm.job(at, Span::from_ns(1_000), false);
+        let stolen = n % 1_000 == 999;
+        let service = if stolen { Span::from_us(9) } else { Span::from_ns(1_000) };
+        disturbed.job(at, service, stolen);
+    }
+    let (calm, disturbed) = (found(&calm.audit), found(&disturbed.audit));
+    assert_eq!((disturbed.interruptions, disturbed.jobs), (10, 9_990));
+    assert_eq!(disturbed.service.unwrap().second_moment, calm.service.unwrap().second_moment);
+    assert!(disturbed.interrupted >= Span::from_us(90));
+    assert!(disturbed.rho_busy > calm.rho_busy);
+}
+
+#[test]
+fn the_kernels_time_goes_to_jobs_by_their_bytes_and_wall_time_adds_up() {
+    let mut audit = audit();
+    let us = |us: i64| START + Span::from_us(us);
+    let work = |class, begun, ended, bytes| Work {
+        class,
+        arrival: us(begun),
+        begun: us(begun),
+        ended: us(ended),
+        bytes,
+    };
+    let turn = |entered, harvested, ended, kernel| Turn {
+        entered: us(entered),
+        planned_wake: us(harvested),
+        harvested: us(harvested),
+        ended: us(ended),
+        kernel: Span::from_us(kernel),
+        cpu: Span::from_us(kernel + ended - harvested),
+        interrupted: false,
+    };
+    audit.work(work(WorkClass::Receive, 100, 104, 300));
+    audit.work(work(WorkClass::Receive, 104, 106, 100));
+    audit.work(work(WorkClass::Timer, 106, 107, 0));
+    audit.turn(&turn(0, 100, 107, 8));
+    // Between turns 3 us; then a wake that finds nothing and costs 2 us in the kernel and 1 us of ours.
+    audit.turn(&turn(110, 210, 211, 2));
+    let queue = found(&audit);
+    let mean = |class: WorkClass| queue.classes[class as usize].service.map(|s| s.mean_ns);
+    // (4 + 6) and (2 + 2) us; the timer none of the kernel's.
+    assert_eq!(mean(WorkClass::Receive), Some(7_000.0));
+    assert_eq!((mean(WorkClass::Timer), mean(WorkClass::Send)), (Some(1_000.0), None));
+    assert_eq!(queue.wall, Span::from_us(211));
+    let share = |ns: f64| Some(ns / 211_000.0);
+    assert_eq!(
+        (queue.share_jobs, queue.share_empty, queue.share_rest),
+        (share(15_000.0), share(3_000.0), share(3_000.0))
+    );
+    assert!(near(queue.rho_busy, share(21_000.0), 1e-9));
+}
+
+#[test]
+fn a_shard_that_polls_in_vain_is_waiting_not_busy() {
+    let mut audit = audit();
+    for n in 0..100 {
+        let entered = START + Span::from_us(n);
+        audit.turn(&Turn {
+            entered,
+            planned_wake: entered,
+            harvested: entered + Span::from_ns(600),
+            ended: entered + Span::from_us(1),
+            kernel: Span::from_ns(600),
+            cpu: Span::from_us(1),
+            interrupted: false,
+        });
+    }
+    assert_eq!(found(&audit).rho_busy, Some(0.0));
+}
+
+#[test]
+fn jobs_of_other_windows_are_in_no_sum_but_keep_the_server_busy() {
+    let window = Window::of_time(START + Span::from_us(100), START + Span::from_us(200));
+    let mut audit = Audit::new(&[window]);
+    let mut turn = |arrival_us: i64, begun_us: i64, ended_us: i64| {
+        let us = |us: i64| START + Span::from_us(us);
+        let (arrival, begun, ended) = (us(arrival_us), us(begun_us), us(ended_us));
+        audit.work(Work { class: WorkClass::Receive, arrival, begun, ended, bytes: 1 });
+        audit.turn(&Turn {
+            entered: begun,
+            planned_wake: Instant::NEVER,
+            harvested: begun,
+            ended,
+            kernel: Span::ZERO,
+            cpu: ended - begun,
+            interrupted: false,
+        });
+    };
+    turn(0, 0, 95);
+    turn(90, 95, 150);
+    turn(300, 300, 310);
+    let queue = found(&audit);
+    assert_eq!(queue.jobs, 1);
+    assert_eq!(queue.lindley_ns, Some(5_000.0));
+}

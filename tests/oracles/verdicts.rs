@@ -1,0 +1,260 @@
+//! The verdict in words: each row of its table made to fail, and a run that passes.
+
+use crate::made::{START, asked, at_ms, reply, token, usual};
+use lowrho::analysis::{Facts, Findings, ShardFacts, StageFacts, State, Thresholds, Verdict};
+use lowrho::record::{Audit, Recorder, Timeline, Turn, Window};
+use lowrho::time::{Arrival, Instant, Span, StampClass};
+use lowrho::wire::ErrorClass;
+
+const WINDOW_S: i64 = 20;
+
+fn window() -> Window {
+    Window::of_time(START, START + Span::from_s(WINDOW_S))
+}
+
+/// 100 requests/s, each of 8 tokens 5 ms apart after 200 ms, begun `lateness(index)` after they were due.
+fn steady(lateness: impl Fn(u64) -> Span) -> Recorder {
+    let mut recorder = Recorder::new(&[window()]);
+    for index in 0..2_000 {
+        let due = START + Span::from_ms(10) * i64::try_from(index).unwrap();
+        let ttft = Span::from_ms(200) + Span::from_us(i64::try_from(index * 7_919 % 1_000).unwrap());
+        recorder.finish(&usual(asked(index, due), lateness(index), ttft, &[Span::from_ms(5); 7], None));
+    }
+    recorder
+}
+
+/// A shard that was busy for this share of each millisecond.
+fn busy(share: f64) -> Audit {
+    let mut audit = Audit::new(&[window()]);
+    for ms in 0..WINDOW_S * 1_000 {
+        let entered = at_ms(ms);
+        let ended = entered + Span::from_ms(1);
+        let harvested = ended - Span::from_s_f64(share * 1e-3);
+        let cpu = ended - harvested;
+        let turn = Turn {
+            entered,
+            planned_wake: harvested,
+            harvested,
+            ended,
+            kernel: Span::ZERO,
+            cpu,
+            interrupted: false,
+        };
+        audit.turn(&turn);
+    }
+    audit
+}
+
+fn facts() -> Facts {
+    let shard = ShardFacts { reads: 10_000, ..ShardFacts::default() };
+    Facts {
+        stages: vec![StageFacts { requested_rate: Some(100.0), due: Some(2_000) }],
+        shards: vec![shard.clone(), shard],
+        ..Facts::default()
+    }
+}
+
+fn judge(recorder: Recorder, audits: &[Audit], facts: &Facts) -> Findings {
+    Findings::of(&[recorder], audits, facts, &Thresholds::default())
+}
+
+fn only_reason(verdict: &Verdict, check: &str) -> String {
+    assert!(verdict.reasons.iter().all(|reason| reason.check == check), "{:?}", verdict.reasons);
+    format!("{} {}: {}", verdict.state.name(), verdict.reasons[0].words, verdict.reasons[0].remedy)
+}
+
+#[test]
+fn a_run_that_passes_every_check_is_valid_and_shows_them() {
+    let found = judge(steady(|_| Span::from_us(80)), &[busy(0.2), busy(0.3)], &facts());
+    let verdict = &found.total.verdict;
+    assert_eq!((verdict.state, verdict.reasons.len()), (State::Valid, 0), "{:?}", verdict.reasons);
+    let names: Vec<_> = verdict.checks.iter().map(|check| check.name).collect();
+    assert_eq!(
+        names,
+        [
+            "rho_busy",
+            "begun",
+            "on_schedule",
+            "bias_ttft_p99",
+            "bias_itl_p99",
+            "delivered",
+            "negative_spans",
+            "queue_overflows",
+            "lost_stamps",
+            "rows_dropped"
+        ]
+    );
+    assert!((verdict.checks[0].value.unwrap() - 0.3).abs() < 1e-6);
+    assert_eq!(found.total.server.kept_up, Some(true));
+    assert_eq!(found.total.load.requested_rate, Some(100.0));
+}
+
+#[test]
+fn a_busy_shard_is_named_with_its_remedy() {
+    let found = judge(steady(|_| Span::ZERO), &[busy(0.2), busy(0.63)], &facts());
+    assert_eq!(
+        only_reason(&found.total.verdict, "rho_busy"),
+        "suspect shard 1 was busy 63 % of the time (rho_busy 0.63 > 0.5): use more shards (--shards) or a lower rate"
+    );
+    let found = judge(steady(|_| Span::ZERO), &[busy(0.95), busy(0.63)], &facts());
+    assert_eq!(found.total.verdict.state, State::Invalid);
+    assert_eq!(found.total.verdict.reasons.len(), 2);
+    assert!(found.total.verdict.reasons[0].words.starts_with("shard 0 was busy 95 %"));
+}
+
+#[test]
+fn late_requests_are_counted_against_two_percent_of_the_median_ttft() {
+    // The median TTFT is 200 ms: 4 ms are on schedule.
+    let late =
+        |every: u64, by: Span| move |index: u64| if index.is_multiple_of(every) { by } else { Span::ZERO };
+    let state = |recorder| judge(recorder, &[], &facts()).total.verdict.state;
+    assert_eq!(state(steady(late(20, Span::from_us(3_900)))), State::Valid);
+    assert_eq!(state(steady(late(50, Span::from_us(4_200)))), State::Suspect);
+    let found = judge(steady(late(10, Span::from_ms(30))), &[], &facts());
+    assert_eq!(found.total.verdict.state, State::Invalid);
+    let words = only_reason(&found.total.verdict, "on_schedule");
+    assert!(
+        words.contains("only 90 % of the requests were begun within 4.01 ms of their due instant"),
+        "{words}"
+    );
+}
+
+#[test]
+fn what_was_due_and_never_begun_is_counted_even_when_no_shard_saw_it() {
+    let mut facts = facts();
+    facts.stages[0].due = Some(2_010);
+    let found = judge(steady(|_| Span::ZERO), &[], &facts);
+    let words = only_reason(&found.total.verdict, "begun");
+    assert!(words.starts_with("suspect 10 of 2010 requests that were due were never begun"), "{words}");
+    facts.stages[0].due = Some(2_100);
+    assert_eq!(judge(steady(|_| Span::ZERO), &[], &facts).total.verdict.state, State::Invalid);
+}
+
+/// Requests whose first two tokens come in one read that can be `wide` older than its stamp.
+fn coalesced(wide: Span) -> Recorder {
+    let mut recorder = Recorder::new(&[window()]);
+    for index in 0..2_000 {
+        let due = START + Span::from_ms(10) * i64::try_from(index).unwrap();
+        let mut timeline = Timeline::new(asked(index, due), Vec::new());
+        timeline.begun(due);
+        timeline.departed(due, due);
+        let stamp = due + Span::from_ms(20);
+        timeline.read(Arrival { stamp, earliest: stamp - wide, class: StampClass::Software }, 500);
+        for _ in 0..8 {
+            timeline.hear(&token(0, true, 1));
+        }
+        recorder.finish(&timeline.finish(reply(8, None), stamp));
+    }
+    recorder
+}
+
+#[test]
+fn the_bias_bound_of_coalesced_reads_is_judged() {
+    let bias = |wide| judge(coalesced(wide), &[], &facts()).total.verdict;
+    assert_eq!(bias(Span::from_us(400)).state, State::Valid);
+    assert_eq!(bias(Span::from_ms(1)).state, State::Suspect);
+    let verdict = bias(Span::from_ms(5));
+    assert_eq!(verdict.state, State::Invalid);
+    let ttft = verdict.reasons.iter().find(|reason| reason.check == "bias_ttft_p99").unwrap();
+    assert!(ttft.words.contains("the p99 of TTFT (20 ms) can be off by 5"), "{}", ttft.words);
+}
+
+#[test]
+fn losses_are_suspect_and_many_are_invalid() {
+    let with = |lost: u64| {
+        let mut facts = facts();
+        facts.shards[1].lost_stamps = lost;
+        judge(steady(|_| Span::ZERO), &[], &facts).total.verdict
+    };
+    assert!(only_reason(&with(3), "lost_stamps").starts_with("suspect 3 of 20000: reads came without"));
+    assert_eq!(with(30).state, State::Invalid);
+}
+
+#[test]
+fn a_shard_that_ended_early_makes_the_run_invalid() {
+    let mut facts = facts();
+    facts.shards[1].failed = Some("an assertion failed".into());
+    let verdict = judge(steady(|_| Span::ZERO), &[], &facts).total.verdict;
+    assert!(only_reason(&verdict, "shards_alive").contains("shard 1 ended early: an assertion failed"));
+    assert_eq!(verdict.state, State::Invalid);
+}
+
+#[test]
+fn fewer_tokens_than_asked_for_are_never_invalid() {
+    let mut recorder = Recorder::new(&[window()]);
+    for index in 0..2_000 {
+        let due = START + Span::from_ms(10) * i64::try_from(index).unwrap();
+        recorder.finish(&usual(asked(index, due), Span::ZERO, Span::from_ms(20), &[Span::from_ms(5)], None));
+    }
+    let verdict = judge(recorder, &[], &facts()).total.verdict;
+    let words = only_reason(&verdict, "delivered");
+    assert!(
+        words.starts_with(
+            "suspect 25 % of the output tokens asked for were delivered: this is not the workload"
+        ),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_server_that_falls_behind_is_said_apart_from_the_verdict() {
+    let mut recorder = Recorder::new(&[window()]);
+    for index in 0..2_000_i64 {
+        let due = START + Span::from_ms(10) * index;
+        let asked = asked(u64::try_from(index).unwrap(), due);
+        // Each request waits 3 ms longer than the one before: 30 more in flight each second.
+        recorder.finish(&usual(
+            asked,
+            Span::ZERO,
+            Span::from_ms(20) + Span::from_ms(3) * index,
+            &[Span::from_ms(1); 7],
+            None,
+        ));
+    }
+    let found = judge(recorder, &[], &facts());
+    assert_eq!(found.total.server.kept_up, Some(false));
+    let words = &found.total.server.words[0];
+    assert!(words.starts_with("the server did not keep up: +2"), "{words}");
+    assert_eq!(found.total.verdict.state, State::Valid, "{:?}", found.total.verdict.reasons);
+}
+
+#[test]
+fn stages_are_judged_each_and_the_run_by_the_worst() {
+    let second = Window::of_time(START + Span::from_s(WINDOW_S), START + Span::from_s(2 * WINDOW_S));
+    let mut recorder = Recorder::new(&[window(), second]);
+    for index in 0..4_000 {
+        let due = START + Span::from_ms(10) * i64::try_from(index).unwrap();
+        let mut asked = asked(index, due);
+        asked.stage = u16::from(index >= 2_000);
+        let lateness = if index % 10 == 0 && asked.stage == 1 { Span::from_ms(30) } else { Span::ZERO };
+        let error = (index % 400 == 0).then_some(ErrorClass::Reset);
+        recorder.finish(&usual(asked, lateness, Span::from_ms(20), &[Span::from_ms(5); 7], error));
+    }
+    let mut facts = facts();
+    facts.stages = vec![StageFacts { requested_rate: Some(100.0), due: None }; 2];
+    let found = judge(recorder, &[], &facts);
+    let states: Vec<_> = found.stages.iter().map(|stage| stage.verdict.state).collect();
+    assert_eq!(states, [State::Valid, State::Invalid]);
+    assert_eq!(found.total.verdict.state, State::Invalid);
+    assert!(
+        found.total.verdict.reasons[0].words.starts_with("stage 1: only 90 %"),
+        "{:?}",
+        found.total.verdict.reasons
+    );
+    assert_eq!(
+        (found.total.load.due, found.total.load.failed, found.total.length),
+        (4_000, 10, Span::from_s(40))
+    );
+    assert!((found.total.load.scheduled_rate.unwrap() - 100.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_window_in_which_nothing_was_due_is_no_panic() {
+    let mut facts = facts();
+    facts.stages[0].due = None;
+    let found = judge(Recorder::new(&[window()]), &[Audit::new(&[window()])], &facts);
+    assert_eq!(found.total.verdict.state, State::Valid);
+    assert_eq!(found.total.load.achieved_rate, Some(0.0));
+    let open = Recorder::new(&[Window::of_requests(Instant::ZERO, None, 0, 1)]);
+    assert_eq!(judge(open, &[], &facts).total.load.achieved_rate, None);
+}
