@@ -128,6 +128,12 @@ impl Timeline {
         self.stamp = self.stamp.max(Some(arrival.class));
     }
 
+    /// The connection ended at `at`, by the user's clock, which has no stamp for that; what is heard next came with its end.
+    pub fn closed(&mut self, at: Instant) {
+        self.arrival = Arrival { stamp: at, earliest: at, class: StampClass::User };
+        self.exposed = false;
+    }
+
     /// One thing was heard in the latest read. The answer is the tokens it surely bears (one where it does not say how
     /// many), for the run's progress.
     pub fn hear(&mut self, heard: &Heard) -> u32 {

@@ -95,7 +95,7 @@ impl Client {
             self.send_again(ring, conn, now);
             return;
         }
-        flight.closed(if end == End::Fin { Closed::Fin } else { Closed::Reset });
+        flight.closed(if end == End::Fin { Closed::Fin } else { Closed::Reset }, now);
         self.end_flight(ring, conn, now);
     }
 
@@ -126,7 +126,7 @@ impl Client {
                 if at > now {
                     self.deadlines.arm(slot, at);
                 } else {
-                    flight.closed(Closed::TimedOut(class));
+                    flight.closed(Closed::TimedOut(class), now);
                     self.end_flight(ring, conn, now);
                 }
             }
@@ -137,11 +137,12 @@ impl Client {
 
     /// Cancels everything in flight.
     pub(super) fn cancel_all(&mut self, ring: &mut Ring<Request>) {
+        let now = self.now;
         for conn in self.lines.all() {
             match self.lines.get(conn) {
                 Some(Line::Connecting(flight, _) | Line::Busy(flight)) => {
-                    flight.closed(Closed::Cancelled);
-                    self.end_flight(ring, conn, self.now);
+                    flight.closed(Closed::Cancelled, now);
+                    self.end_flight(ring, conn, now);
                 }
                 _ => self.hang_up(ring, conn),
             }

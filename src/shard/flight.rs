@@ -61,9 +61,10 @@ impl Flight {
         (progress, tokens)
     }
 
-    /// Takes the connection's end, or ours.
-    pub fn closed(&mut self, how: Closed) {
+    /// Takes the connection's end, or ours, at `now`.
+    pub fn closed(&mut self, how: Closed, now: Instant) {
         let timeline = &mut self.timeline;
+        timeline.closed(now);
         self.response.closed(how, &mut |heard| {
             timeline.hear(&heard);
         });

@@ -262,3 +262,18 @@ fn a_failed_request_is_over_when_it_failed() {
     let record = finished.record();
     assert_eq!((record.over, record.end, record.last, record.first), (at_ms(12), None, None, None));
 }
+
+#[test]
+fn an_end_that_the_connections_close_tells_casts_no_doubt_on_the_last_token() {
+    let mut timeline = Timeline::new(asked(0, START), Vec::new());
+    timeline.departed(START, START);
+    let wide = Arrival { stamp: at_ms(10), earliest: START, class: StampClass::Software };
+    timeline.read(wide, 250);
+    timeline.hear(&token(0, true, 1));
+    timeline.closed(at_ms(30));
+    timeline.hear(&Heard::End);
+    let finished = timeline.finish(reply(1, None), at_ms(30));
+    let record = finished.record();
+    assert_eq!((record.uncertainty, record.coalesced), (Span::ZERO, 0));
+    assert_eq!((record.end, record.stamp), (Some(at_ms(30)), StampClass::Software));
+}
