@@ -1,0 +1,26 @@
+//! The simulator over real sockets of the loopback: outcomes, never times.
+
+mod client;
+mod faults;
+mod log;
+mod serving;
+
+use lowrho::script::{Latencies, Script};
+use lowrho::sim::{Sim, SimConfig, SimHandle};
+
+/// A simulator with these latencies and nothing else of note.
+fn start(ttft: &str, itl: &str) -> SimHandle {
+    start_with(script(ttft, itl))
+}
+
+fn script(ttft: &str, itl: &str) -> Script {
+    Script {
+        model: "tiny".into(),
+        latencies: Latencies::parse(ttft, itl, "0s").expect("delays"),
+        ..Script::default()
+    }
+}
+
+fn start_with(script: Script) -> SimHandle {
+    Sim::start(&SimConfig { script, ..SimConfig::default() }).expect("a simulator on the loopback")
+}
