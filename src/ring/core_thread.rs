@@ -15,6 +15,9 @@ const BEAT: Span = Span::from_ms(5);
 const IO_MEMORY_BYTES: usize = 64 << 10;
 const RING_DEPTH: usize = 16;
 
+/// CPUs a `cpu_set_t` holds; `core_affinity` panics beyond.
+const CPU_SET_SIZE: usize = 1024;
+
 /// Why there is no core.
 #[derive(Debug)]
 pub enum CoreError {
@@ -64,7 +67,7 @@ impl<P: Payload> Core<P> {
     /// The CPU is not allowed, or a ring cannot be had.
     pub fn new(cpu: Option<usize>, ring: &RingConfig, pump: PumpConfig) -> Result<Self, CoreError> {
         if let Some(cpu) = cpu
-            && !core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
+            && (cpu >= CPU_SET_SIZE || !core_affinity::set_for_current(core_affinity::CoreId { id: cpu }))
         {
             return Err(CoreError::NotAllowed { cpu });
         }

@@ -152,7 +152,7 @@ impl Engine {
 
     /// When the next event is planned.
     #[must_use]
-    pub fn next(&mut self) -> Option<Instant> {
+    pub fn next_due(&mut self) -> Option<Instant> {
         loop {
             let Reverse((due, order, slot)) = *self.agenda.peek()?;
             if self.stands(slot, order) {
@@ -164,7 +164,7 @@ impl Engine {
 
     /// The earliest burst that is planned at or before `now`; the tokens of each of its events go to `sizes`.
     pub fn advance(&mut self, now: Instant, sizes: &mut Vec<u32>) -> Option<Burst> {
-        self.next().filter(|due| *due <= now)?;
+        self.next_due().filter(|due| *due <= now)?;
         let Reverse((_, _, slot)) = self.agenda.pop()?;
         Some(self.burst(slot, sizes))
     }
@@ -315,7 +315,7 @@ mod tests {
     /// (owner, due in us, first token, sizes, last) of all that is planned, each taken `late_ns` after its instant.
     fn play(engine: &mut Engine, late_ns: u64) -> Vec<(u32, u64, u32, Vec<u32>, bool)> {
         let (mut sizes, mut heard) = (Vec::new(), Vec::new());
-        while let Some(due) = engine.next() {
+        while let Some(due) = engine.next_due() {
             let now = Instant::from_ns(due.as_ns() + late_ns);
             let burst = engine.advance(now, &mut sizes).expect("what is due is given");
             heard.push((burst.owner, burst.due.as_ns() / 1_000, burst.first, sizes.clone(), burst.last));
@@ -355,7 +355,7 @@ mod tests {
         let mut sizes = Vec::new();
         let burst = engine.advance_one(ticket, at(3), &mut sizes).expect("due at once");
         assert_eq!((burst.due, burst.last, &sizes[..]), (at(3), true, &[3, 3, 2][..]));
-        assert_eq!((engine.next(), engine.running()), (None, 0));
+        assert_eq!((engine.next_due(), engine.running()), (None, 0));
     }
 
     #[test]
@@ -405,9 +405,9 @@ mod tests {
         let stuck = engine.arrive(work(0, 1, 9), at(0));
         engine.arrive(work(1, 1, 1), at(0));
         engine.stick(stuck);
-        assert_eq!((engine.next(), engine.running(), engine.waiting()), (None, 1, 1));
+        assert_eq!((engine.next_due(), engine.running(), engine.waiting()), (None, 1, 1));
         engine.cancel(stuck, at(50));
-        assert_eq!(engine.next().map(Instant::as_ns), Some(60 * MS + 1_000));
+        assert_eq!(engine.next_due().map(Instant::as_ns), Some(60 * MS + 1_000));
     }
 
     #[test]
@@ -438,7 +438,7 @@ mod tests {
             let mut latest = Instant::ZERO;
             let mut arrivals = arrivals.into_iter().peekable();
             loop {
-                let next = engine.next();
+                let next = engine.next_due();
                 if let Some((owner, (tokens, ms))) = arrivals.next_if(|(_, (_, ms))| next.is_none_or(|due| at(*ms) <= due)) {
                     engine.arrive(work(u32::try_from(owner).unwrap(), 1, *tokens), at(*ms));
                     prop_assert!(engine.running() <= limit);

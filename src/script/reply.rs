@@ -199,7 +199,7 @@ fn reason(status: u16) -> &'static str {
         502 => "Bad Gateway",
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
-        400..500 => "Client Error",
+        _ if status < 500 => "Client Error",
         _ => "Server Error",
     }
 }

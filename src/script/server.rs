@@ -165,12 +165,12 @@ impl Server {
 
     /// When [`Server::advance`] has something to do next.
     #[must_use]
-    pub fn next(&mut self) -> Option<Instant> {
+    pub fn next_due(&mut self) -> Option<Instant> {
         if let Some(conn) = self.at_once.front() {
             return Some(self.links[*conn].heard_at);
         }
         let drip = self.drips.first().map(|(due, _)| *due);
-        match (self.engine.next(), drip) {
+        match (self.engine.next_due(), drip) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
@@ -184,7 +184,7 @@ impl Server {
             }
         }
         loop {
-            let due = self.engine.next();
+            let due = self.engine.next_due();
             if let Some((planned, conn)) = self.drips.first().copied()
                 && planned <= now
                 && due.is_none_or(|due| planned <= due)

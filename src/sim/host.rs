@@ -86,7 +86,7 @@ impl Host {
         while self.server.advance(now, &mut self.step) {
             self.perform(ring);
         }
-        self.wake = self.server.next();
+        self.wake = self.server.next_due();
     }
 
     fn perform(&mut self, ring: &mut Ring<Parcel>) {
@@ -136,7 +136,7 @@ impl Handler for Host {
         if told.is_some() {
             self.perform(ring);
         }
-        self.wake = self.server.next();
+        self.wake = self.server.next_due();
         told
     }
 
@@ -195,7 +195,7 @@ impl Handler for Host {
             line.close(self.ledger.as_ref());
         }
         ring.close(conn);
-        self.wake = self.server.next();
+        self.wake = self.server.next_due();
     }
 
     fn job(&mut self, _: &Job) {}

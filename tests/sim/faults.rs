@@ -52,7 +52,11 @@ fn drips_and_comments_change_no_outcome() {
         let mut client = Client::new(sim.address());
         for _ in 0..2 {
             let answer = client.chat(6, "");
-            assert_eq!((answer.reply.error, answer.tokens, answer.reply.reusable), (None, 6, true), "{fault}");
+            assert_eq!(
+                (answer.reply.error, answer.tokens, answer.reply.reusable),
+                (None, 6, true),
+                "{fault}"
+            );
         }
     }
 }

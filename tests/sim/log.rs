@@ -8,9 +8,11 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 fn log_of(name: &str, fault: Option<&str>, talk: impl FnOnce(&mut Client)) -> (Vec<Value>, SimReport) {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.jsonl", std::process::id()));
+    let path =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.jsonl", std::process::id()));
     let script = script("3ms", "1ms").with_faults(&fault.into_iter().collect::<Vec<_>>()).expect("a fault");
-    let sim = Sim::start(&SimConfig { script, log: Some(path.clone()), ..SimConfig::default() }).expect("a simulator");
+    let sim = Sim::start(&SimConfig { script, log: Some(path.clone()), ..SimConfig::default() })
+        .expect("a simulator");
     talk(&mut Client::new(sim.address()));
     let report = sim.join();
     let text = std::fs::read_to_string(&path).expect("the log");
@@ -47,7 +49,10 @@ fn every_event_is_logged_once_with_the_clock_around_its_send() {
         for event in events {
             assert!(ns(event, "before_ns") <= ns(event, "after_ns"));
             // A stamp is mapped with an error of microseconds.
-            assert!(ns(event, "before_ns") + 100_000 > ns(event, "planned_ns"), "sent before it was due: {event}");
+            assert!(
+                ns(event, "before_ns") + 100_000 > ns(event, "planned_ns"),
+                "sent before it was due: {event}"
+            );
         }
         assert!(events.windows(2).all(|pair| ns(&pair[0], "before_ns") <= ns(&pair[1], "before_ns")));
     }
@@ -58,7 +63,8 @@ fn an_answer_cut_short_is_logged_as_far_as_it_went() {
     let (rows, _) = log_of("cut", Some("reset=2@0"), |client| {
         assert_eq!(client.chat(5, "").tokens, 2);
     });
-    let tokens = rows[0]["events"].as_array().expect("events").iter().filter(|event| event["what"] == "token").count();
+    let tokens =
+        rows[0]["events"].as_array().expect("events").iter().filter(|event| event["what"] == "token").count();
     assert_eq!((rows.len(), tokens), (1, 2));
     let (rows, _) = log_of("gone", Some("stall=1@0"), |client| {
         client.patience(200);

@@ -80,7 +80,8 @@ fn pipelined_requests_are_answered_in_order() {
         }
         all
     };
-    let (chat, health) = (both.find("[DONE]").expect("the chat"), both.rfind("content-length: 0").expect("health"));
+    let (chat, health) =
+        (both.find("[DONE]").expect("the chat"), both.rfind("content-length: 0").expect("health"));
     assert!(chat < health);
 }
 
@@ -130,15 +131,18 @@ fn a_long_prompt_in_many_pieces_is_read_to_its_end() {
     let sim = start("0s", "0s");
     let mut client = Client::new(sim.address());
     let prompt = "low ".repeat(100_000);
-    let answer = client.completion(&format!(r#"{{"prompt":"{prompt}","stream":true,"max_tokens":2{USAGE}}}"#));
+    let answer =
+        client.completion(&format!(r#"{{"prompt":"{prompt}","stream":true,"max_tokens":2{USAGE}}}"#));
     assert_eq!((answer.reply.error, answer.reply.usage.prompt_tokens), (None, Some(100_000)));
 }
 
 #[test]
 fn shards_share_one_address_and_one_page_of_metrics() {
-    let cpus: Vec<usize> = core_affinity::get_core_ids().expect("CPUs").iter().map(|id| id.id).take(2).collect();
+    let cpus: Vec<usize> =
+        core_affinity::get_core_ids().expect("CPUs").iter().map(|id| id.id).take(2).collect();
     let shards = cpus.len();
-    let sim = Sim::start(&SimConfig { script: script("0s", "0s"), cpus, ..SimConfig::default() }).expect("shards");
+    let sim =
+        Sim::start(&SimConfig { script: script("0s", "0s"), cpus, ..SimConfig::default() }).expect("shards");
     for _ in 0..40 {
         assert_eq!(Client::new(sim.address()).chat(3, "").tokens, 3);
     }

@@ -40,7 +40,7 @@ fn us(us: u64) -> Instant {
 /// Everything that is planned up to `until_us`, each step taken at its instant.
 fn play(server: &mut Server, until_us: u64) -> Vec<Sent> {
     let (mut step, mut sent) = (Step::default(), Vec::new());
-    while let Some(due) = server.next().filter(|due| *due <= us(until_us)) {
+    while let Some(due) = server.next_due().filter(|due| *due <= us(until_us)) {
         if !server.advance(due, &mut step) {
             continue;
         }

@@ -49,7 +49,7 @@ fn a_stalled_answer_says_no_more_until_its_client_goes() {
     server.read(0, four().as_bytes(), us(0));
     let sent = play(&mut server, 10_000_000);
     assert_eq!((tokens(&sent), sent.last().map(|s| s.then)), (1, Some(Then::Stay)));
-    assert_eq!((server.running(), server.next()), (1, None));
+    assert_eq!((server.running(), server.next_due()), (1, None));
     server.gone(0, us(50_000_000));
     assert_eq!(server.running(), 0);
     assert!(hear("stall=head:1", &four()).iter().all(|sent| sent.text.is_empty()));
