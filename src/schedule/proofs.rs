@@ -130,6 +130,21 @@ proptest! {
 }
 
 #[test]
+fn a_window_holds_its_last_request_though_the_next_is_due_in_the_same_nanosecond() {
+    let load = Load::Open { rate_per_s: Ramp::Flat(1_000.0), process: Process::Gamma(0.01) };
+    let stage = Stage { load, extent: Extent::Requests(10), warmup: Span::ZERO };
+    let mut shared = 0;
+    for seed in 0..200 {
+        let schedule = Schedule::new(vec![stage], Span::ZERO, seed).unwrap();
+        let last = schedule.arrivals(0, 1).last().unwrap();
+        let until = schedule.timetable().windows()[0].measured_until;
+        assert!(last.due < until, "seed {seed}");
+        shared += u32::from(until - last.due == Span::from_ns(1));
+    }
+    assert!(shared > 10, "bursts this short are what the test is about: {shared}");
+}
+
+#[test]
 fn the_measured_requests_do_not_depend_on_the_warm_up() {
     let stage = open(Ramp::Flat(500.0), Process::Poisson, Span::from_s(5));
     let measured = |warmup_s: i64| -> Vec<Span> {

@@ -62,12 +62,13 @@ impl Schedule {
                 (Extent::Requests(_), None) => Instant::NEVER,
                 (Extent::Requests(_), Some(window)) => {
                     let mut walk = window.walk(seed);
-                    walk.by_ref().for_each(drop);
-                    let over = walk.peek_ns().filter(|ns| *ns <= whole(LONGEST));
+                    let last = walk.by_ref().last().expect("a stage has a request");
+                    // A burst's arrivals can share a nanosecond: the window holds the last of its own all the same.
+                    let over =
+                        walk.peek_ns().map(|over| over.max(last + 1)).filter(|ns| *ns <= whole(LONGEST));
                     let over = over
                         .ok_or_else(|| ScheduleError::new("requests: at this rate they take over a year"))?;
-                    // At least a nanosecond, so that a window is never empty.
-                    Instant::from_ns(from_ns + over.max(1))
+                    Instant::from_ns(from_ns + over)
                 }
             };
             windows.push(Window {
