@@ -167,7 +167,7 @@ mod tests {
             ("{\"prompt\": \"a\", \"messages\": []}", "has both"),
             ("{\"messages\": []}", "is not a list of objects"),
             ("{\"messages\": [{\"content\": \"x\"}]}", "with a \"role\""),
-            ("{\"prompt\": \"a\", \"output_tokens\": 0}", "1 to 1048576"),
+            ("{\"prompt\": \"a\", \"output_tokens\": 0}", "1 to 10000000"),
             ("{\"prompt\": \"a\", \"output_tokens\": 1.5}", "\"output_tokens\" is not a number"),
         ] {
             let error =

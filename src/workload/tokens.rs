@@ -13,11 +13,11 @@ pub struct InputTokens {
     pub exact: bool,
 }
 
-/// No prompt is longer than a million tokens: no more than the contexts that are served.
-pub const LONGEST_INPUT: u32 = 1 << 20;
+/// No prompt is longer: the longest contexts of today times ten.
+pub const LONGEST_INPUT: u32 = 10_000_000;
 
 /// No answer is asked to be longer than this.
-pub const LONGEST_OUTPUT: u32 = 1 << 20;
+pub const LONGEST_OUTPUT: u32 = 10_000_000;
 
 /// English text has about four characters a token in the vocabularies in use.
 const CHARACTERS_PER_TOKEN: usize = 4;
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_length_beyond_the_cap_is_refused() {
-        for text in ["2000000", "uniform:1:2000000", "normal:2000000:5"] {
+        for text in ["20000000", "uniform:1:20000000", "normal:20000000:5"] {
             let error = check("input-tokens", text.parse().unwrap(), LONGEST_INPUT).unwrap_err().to_string();
-            assert!(error.contains("at most 1048576"), "{error}");
+            assert!(error.contains("at most 10000000"), "{error}");
         }
-        assert_eq!(check("input-tokens", "exp:1000000".parse().unwrap(), LONGEST_INPUT), Ok(()));
+        assert_eq!(check("input-tokens", "exp:10000000".parse().unwrap(), LONGEST_INPUT), Ok(()));
     }
 }
