@@ -5,7 +5,9 @@
 //! `docs/ARCHITECTURE.md` is the map, `docs/METHOD.md` the contract of every number.
 
 pub mod analysis;
+pub mod cli;
 pub mod clock;
+pub mod host;
 pub mod plan;
 pub mod random;
 pub mod record;

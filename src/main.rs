@@ -1,2 +1,10 @@
-//! The lowrho program: hands the command line to the library and leaves with its status.
-fn main() {}
+//! The program: an allocator and the command line.
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    lowrho::cli::main()
+}

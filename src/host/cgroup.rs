@@ -48,10 +48,16 @@ pub(super) fn container() -> Option<String> {
 }
 
 fn container_of(cgroup_of_init: &str) -> Option<&'static str> {
-    [("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("containerd", "containerd"), ("lxc", "lxc")]
-        .iter()
-        .find(|(mark, _)| cgroup_of_init.contains(mark))
-        .map(|(_, name)| *name)
+    [
+        ("kubepods", "kubernetes"),
+        ("docker", "docker"),
+        ("libpod", "podman"),
+        ("containerd", "containerd"),
+        ("lxc", "lxc"),
+    ]
+    .iter()
+    .find(|(mark, _)| cgroup_of_init.contains(mark))
+    .map(|(_, name)| *name)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use super::mistake::PlanError;
 use super::raw::Raw;
-use super::reading::{Reading, option};
+use super::reading::{Place, Reading, option};
 use super::secrets::redacted;
-use super::{Limits, Output, Plan, Records, Require, client, load, payload, sim, target};
+use super::{Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, target};
 use crate::schedule::Schedule;
 
 impl Plan {
@@ -29,8 +29,34 @@ impl Plan {
         } else {
             Default::default()
         };
-        reading.done(())?;
-        Ok(Self { target, load, payload, client, output, sim, require, max_error_share, caveats, asked: raw })
+        let plan = Self {
+            target,
+            load,
+            payload,
+            client,
+            output,
+            sim,
+            require,
+            max_error_share,
+            caveats,
+            asked: raw,
+        };
+        if reading.is_clean() {
+            plan.try_requests(&mut reading);
+        }
+        reading.done(plan)
+    }
+
+    /// Makes the workload once, since it has the last word on lengths and on what a body may hold.
+    fn try_requests(&self, r: &mut Reading) {
+        let model = self.target.model.as_deref().unwrap_or("model");
+        if let Err(fault) = self.head("run") {
+            r.note(Place::Whole("the requests' head"), Some(fault.to_string()), "", "");
+        } else if matches!(self.payload.prompts, Prompts::Synthetic(_))
+            && let Err(why) = self.workload(model, "run", None)
+        {
+            r.note(Place::Whole("the payload"), Some(why.to_string()), "", "");
+        }
     }
 
     /// The schedule of one run, from instant zero.

@@ -3,7 +3,7 @@
 use super::raw::Raw;
 use super::reading::{Given, Place, Reading, option};
 use super::{Limits, Load, Payload, SimPlan, cpus, expected, format_cpus, pool};
-use crate::time::{Span, format_span};
+use crate::time::format_span;
 
 /// Our own side: shards and connections.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -32,7 +32,7 @@ pub(super) fn read(
     let mut caveats = Vec::new();
     machine(r, limits);
     let cores = cores(r, raw, limits, sim, &mut caveats);
-    let itl = sim.map(|sim| Span::from_s_f64(sim.itl.mean_ns() / 1e9));
+    let itl = sim.map(SimPlan::expected_itl);
     let events_per_s = expected::events_per_s(load, payload, itl);
     let most = cores.len().min(load.slots().unwrap_or(usize::MAX)).max(1);
     let shards = match option!(raw.client.shards) {
@@ -42,6 +42,13 @@ pub(super) fn read(
         given => explicit_shards(r, given, most, &cores),
     };
     let cpus: Vec<usize> = cores.into_iter().take(shards).collect();
+    let threads = cpus.len() + sim.map_or(0, |sim| sim.cpus.len());
+    if let Some(quota) = limits.cpu_quota.filter(|quota| *quota < expected::whole_f64(threads)) {
+        caveats.push(format!(
+            "a control group allows {quota:.2} CPUs' worth of time to {threads} pinned threads: they are stopped when it \
+             is used up; raise the quota (docker run --cpus, cpu.max) or take fewer shards"
+        ));
+    }
     let expected_rho = expected::rho(events_per_s, shards);
     if expected_rho > 0.5 {
         caveats.push(format!(
@@ -50,7 +57,7 @@ pub(super) fn read(
             format_span(expected::EVENT_COST)
         ));
     }
-    memlock(r, limits, shards + sim.map_or(0, |sim| sim.cpus.len()));
+    memlock(r, limits, threads);
     let connections = pool::read(r, raw, limits, load, payload, sim);
     let preconnect = raw.client.no_preconnect != Some(true);
     (Client { cpus, connections, preconnect, expected_events_per_s: events_per_s, expected_rho }, caveats)
@@ -60,8 +67,8 @@ pub(super) fn read(
 fn machine(r: &mut Reading, limits: &Limits) {
     /// Deferred task running and multishot receive with control messages came with it.
     const OLDEST: (u32, u32) = (6, 1);
-    if limits.kernel < OLDEST {
-        let version = format!("{}.{}", limits.kernel.0, limits.kernel.1);
+    if let Some((major, minor)) = limits.kernel.filter(|version| *version < OLDEST) {
+        let version = format!("{major}.{minor}");
         r.note(
             Place::Whole("this machine's kernel"),
             Some(version),

@@ -1,8 +1,9 @@
 //! What a plan is expected to ask of this host, by Little's law and a cost per event; measures nothing.
 
-use super::{Load, Payload, Prompts, payload::MOST_TOKENS};
+use super::{Load, Payload, Prompts};
 use crate::schedule;
 use crate::time::Span;
+use crate::workload::{LONGEST_INPUT, LONGEST_OUTPUT};
 
 /// CPU time of a shard for one streamed event, kernel included, until this host's own is measured: prototypes of the
 /// receive path came to 5 to 8 us.
@@ -23,9 +24,7 @@ pub const GUESSED_E2E: Span = Span::from_s(1);
 pub(super) fn events_per_s(load: &Load, payload: &Payload, itl: Option<Span>) -> f64 {
     let choices = f64::from(payload.choices);
     let peak = |load: &schedule::Load| match load {
-        schedule::Load::Open { rate_per_s, .. } => {
-            rate_per_s.peak() * payload.output_tokens.mean(MOST_TOKENS) * choices
-        }
+        schedule::Load::Open { rate_per_s, .. } => rate_per_s.peak() * payload.mean_output_tokens() * choices,
         // No server of today emits a stream's tokens faster than one in a tenth of a millisecond.
         schedule::Load::Closed { slots, .. } => {
             slots.peak() * choices / itl.unwrap_or(FAST_ITL).max(Span::from_us(100)).as_s_f64()
@@ -84,7 +83,7 @@ impl Payload {
     #[must_use]
     pub fn mean_input_tokens(&self) -> Option<f64> {
         match &self.prompts {
-            Prompts::Synthetic(counts) => Some(counts.mean(MOST_TOKENS)),
+            Prompts::Synthetic(counts) => Some(counts.mean(LONGEST_INPUT)),
             Prompts::File(_) => None,
         }
     }
@@ -92,12 +91,12 @@ impl Payload {
     /// The mean number of tokens asked of an answer.
     #[must_use]
     pub fn mean_output_tokens(&self) -> f64 {
-        self.output_tokens.mean(MOST_TOKENS)
+        self.output_tokens.mean(LONGEST_OUTPUT)
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate of load")]
-fn whole_f64(count: usize) -> f64 {
+pub(super) fn whole_f64(count: usize) -> f64 {
     count as f64
 }
 

@@ -1,18 +1,20 @@
 //! What this machine allows, as far as a plan is checked against it; reads nothing, whoever asks for a plan fills it in.
 
 /// The bounds that a plan must fit into. Filled by `host` for a real run, by hand in tests.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Limits {
     /// CPUs this process may run on, ascending; never empty.
     pub cpus: Vec<usize>,
+    /// CPUs' worth of time that control groups allow; `None` = no quota.
+    pub cpu_quota: Option<f64>,
     /// Files that may be open at once (the hard limit: the soft one is raised to it).
     pub files: u64,
     /// Source ports towards one address and port.
     pub source_ports: u32,
     /// Memory that may be locked, in bytes; `None` = no limit holds (privileged).
     pub memlock_bytes: Option<u64>,
-    /// Kernel version, major and minor.
-    pub kernel: (u32, u32),
+    /// Kernel version, major and minor; `None` = it does not say.
+    pub kernel: Option<(u32, u32)>,
     /// Why io_uring cannot be used here, if it cannot.
     pub io_uring_forbidden: Option<String>,
 }

@@ -45,6 +45,9 @@ pub struct Mistake {
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
+            Some(why) if self.accepted.is_empty() && self.remedy.is_empty() => {
+                write!(f, "{}: {why}", self.place)?
+            }
             Some(value) => write!(f, "{}: {value:?} is refused", self.place)?,
             None => write!(f, "{}: not given", self.place)?,
         }

@@ -14,6 +14,7 @@ mod payload;
 mod pool;
 mod raw;
 mod reading;
+mod requests;
 mod secrets;
 mod sim;
 mod stages;

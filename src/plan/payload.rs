@@ -1,8 +1,9 @@
 //! The options of what is sent to the payload; writes no body and opens no file.
 
 use super::raw::Raw;
-use super::reading::{Reading, option};
-use crate::random::Counts;
+use super::reading::{Given, Reading, option};
+use crate::random::{Counts, Law};
+use crate::workload::{LONGEST_INPUT, LONGEST_OUTPUT};
 
 /// What is sent.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,9 +42,6 @@ pub enum PromptAs {
     Ids,
 }
 
-/// Tokens of one prompt or answer: the longest contexts of today times ten.
-pub(super) const MOST_TOKENS: u32 = 10_000_000;
-
 const FORMS: [(&str, PromptAs); 2] = [("text", PromptAs::Text), ("ids", PromptAs::Ids)];
 
 /// Reads section `[payload]`.
@@ -58,7 +56,7 @@ pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
     }
     let prompts = match r.text(file, "the name of a file") {
         Some(file) => Prompts::File(file),
-        None => Prompts::Synthetic(counts(r, input)),
+        None => Prompts::Synthetic(counts(r, input, LONGEST_INPUT)),
     };
     let prompt_as = r.word(option!(raw.payload.prompt_as), &FORMS).unwrap_or(PromptAs::Text);
     if prompt_as == PromptAs::Ids {
@@ -76,7 +74,7 @@ pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
     }
     Payload {
         prompts,
-        output_tokens: counts(r, option!(raw.payload.output_tokens)),
+        output_tokens: counts(r, option!(raw.payload.output_tokens), LONGEST_OUTPUT),
         prompt_as,
         choices: r.count(option!(raw.payload.choices), 1..=128).unwrap_or(1),
         ignore_eos: raw.payload.no_ignore_eos != Some(true),
@@ -85,10 +83,15 @@ pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
     }
 }
 
-fn counts(r: &mut Reading, given: super::reading::Given<'_>) -> Counts {
+/// A distribution of lengths, of which a request may draw at most `longest`.
+fn counts(r: &mut Reading, given: Given<'_>, longest: u32) -> Counts {
     let counts = r.parsed(given, "", str::parse::<Counts>).unwrap_or(Counts::constant(1));
-    if counts.law().mean() > f64::from(MOST_TOKENS) {
-        r.refuse(given, format!("a mean of at most {MOST_TOKENS} tokens"), "");
+    let most = match counts.law() {
+        Law::Uniform(_, most) => most,
+        law => law.mean(),
+    };
+    if most > f64::from(longest) {
+        r.refuse(given, format!("at most {longest} tokens"), "");
     }
     counts
 }

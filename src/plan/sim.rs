@@ -4,6 +4,7 @@ use super::raw::{Raw, SimOptions};
 use super::reading::{Reading, option};
 use super::{Limits, PlanError, cpus};
 use crate::random::{Counts, Delays};
+use crate::script::{FaultRule, Faults, Latencies, Script};
 use crate::time::Span;
 use core::net::SocketAddr;
 
@@ -14,22 +15,8 @@ pub struct SimPlan {
     pub listen: SocketAddr,
     /// The CPU of each of its shards.
     pub cpus: Vec<usize>,
-    /// The model it serves.
-    pub model: String,
-    /// Time to the first token.
-    pub ttft: Delays,
-    /// Time between tokens.
-    pub itl: Delays,
-    /// Added to the first token's time for every token of the prompt.
-    pub prefill_per_token: Span,
-    /// Tokens in one event.
-    pub tokens_per_event: Counts,
-    /// The most requests answered at once; `None` = all.
-    pub max_running: Option<usize>,
-    /// What goes wrong, and how often, in text form.
-    pub faults: Vec<String>,
-    /// The seed of everything random in it.
-    pub seed: u64,
+    /// What it does: latencies, limits, faults.
+    pub script: Script,
     /// File for its own log of the truth.
     pub log: Option<String>,
 }
@@ -54,9 +41,15 @@ impl SimPlan {
     /// The mean time from request to last token that it was asked to make, when it keeps up.
     #[must_use]
     pub fn expected_e2e(&self, input_tokens: f64, output_tokens: f64) -> Span {
-        let events = output_tokens / self.tokens_per_event.mean(u32::MAX);
-        let ns = self.ttft.mean_ns() + (events - 1.0).max(0.0) * self.itl.mean_ns();
-        Span::from_s_f64(ns / 1e9 + self.prefill_per_token.as_s_f64() * input_tokens)
+        let Latencies { ttft, itl, prefill_per_token_ns } = self.script.latencies;
+        let events = output_tokens / self.script.tokens_per_event.mean(u32::MAX);
+        let prefill_ns = input_tokens * Delays::constant(prefill_per_token_ns).mean_ns();
+        Span::from_s_f64((ttft.mean_ns() + prefill_ns + (events - 1.0).max(0.0) * itl.mean_ns()) / 1e9)
+    }
+
+    /// The mean time between two events of one stream.
+    pub(super) fn expected_itl(&self) -> Span {
+        Span::from_s_f64(self.script.latencies.itl.mean_ns() / 1e9)
     }
 }
 
@@ -94,7 +87,6 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPla
 }
 
 fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
-    let delays = |r: &mut Reading, given| r.parsed(given, "", str::parse::<Delays>).unwrap_or(Delays::ZERO);
     let listen = option!(raw.sim.listen);
     let listen =
         r.parsed(listen, "ADDRESS:PORT, such as 127.0.0.1:8000 or [::1]:0", str::parse::<SocketAddr>);
@@ -105,18 +97,35 @@ fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
     SimPlan {
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0))),
         cpus,
-        model: r.text(option!(raw.sim.model), "the name of a model").unwrap_or_default(),
+        script: script(r, raw),
+        log: r.text(option!(raw.sim.log), "the name of a file"),
+    }
+}
+
+fn script(r: &mut Reading, raw: &Raw) -> Script {
+    let delays = |r: &mut Reading, given| r.parsed(given, "", str::parse::<Delays>).unwrap_or(Delays::ZERO);
+    let prefill = option!(raw.sim.prefill_per_token);
+    let prefill = r.span(prefill, Span::ZERO..=Span::from_s(60)).unwrap_or_default();
+    let latencies = Latencies {
         ttft: delays(r, option!(raw.sim.ttft)),
         itl: delays(r, option!(raw.sim.itl)),
-        prefill_per_token: r
-            .span(option!(raw.sim.prefill_per_token), Span::ZERO..=Span::from_s(60))
-            .unwrap_or_default(),
-        tokens_per_event: r
-            .parsed(option!(raw.sim.tokens_per_event), "", str::parse::<Counts>)
-            .unwrap_or(Counts::constant(1)),
+        prefill_per_token_ns: prefill.as_ns().unsigned_abs(),
+    };
+    let mut faults = Vec::new();
+    for fault in &raw.sim.fault {
+        match fault.as_str().parse::<FaultRule>() {
+            Ok(rule) => faults.push(rule),
+            Err(why) => r.note(option!(@place sim.fault), Some(fault.0.clone()), "", why.to_string()),
+        }
+    }
+    let tokens_per_event = option!(raw.sim.tokens_per_event);
+    Script {
+        model: r.text(option!(raw.sim.model), "the name of a model").unwrap_or_default(),
+        latencies,
+        tokens_per_event: r.parsed(tokens_per_event, "", str::parse::<Counts>).unwrap_or(Counts::constant(1)),
         max_running: r.count(option!(raw.sim.max_running), 1..=10_000_000),
-        faults: raw.sim.fault.iter().map(|fault| fault.0.clone()).collect(),
+        faults: Faults(faults),
         seed: r.count(option!(raw.sim.seed), 0..=u64::MAX).unwrap_or_default(),
-        log: r.text(option!(raw.sim.log), "the name of a file"),
+        ..Script::default()
     }
 }

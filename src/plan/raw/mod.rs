@@ -63,6 +63,24 @@ impl Raw {
         Self::from_toml(include_str!("defaults.toml")).expect("the defaults are keys of a run")
     }
 
+    /// Every default as (flag, text).
+    #[must_use]
+    pub fn default_flags() -> Vec<(String, String)> {
+        let mut flags = Vec::new();
+        for (section, options) in fields(tree(&Self::defaults())) {
+            let prefix = if section == "sim" { "--sim-" } else { "--" };
+            let Value::Object(options) = options else { continue };
+            for (key, value) in options {
+                match value {
+                    Value::String(text) => flags.push((format!("{prefix}{key}"), text)),
+                    Value::Number(number) => flags.push((format!("{prefix}{key}"), number.to_string())),
+                    _ => {}
+                }
+            }
+        }
+        flags
+    }
+
     /// These options where given, those of `under` elsewhere. Of a list, the entries of `under` come first and the
     /// later of two with one name wins where the list is read; stages are taken whole.
     #[must_use]

@@ -1,6 +1,7 @@
 //! The TOML form of the options: read with the nearest key named, written in the same order; opens no file.
 
 use super::{Raw, StageOptions, nearest, tree};
+use serde_json::Value;
 use std::fmt;
 
 /// Why a text is not a config of a run.
@@ -29,19 +30,21 @@ impl Raw {
         toml::from_str(text).map_err(|e| ConfigError(e.to_string()))
     }
 
-    /// Writes the TOML form, options that were not given left out.
+    /// Writes the TOML form, sections and keys in the order they are declared, options that were not given left out.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        let mut table = toml::Table::try_from(self).expect("options have a TOML form");
-        table.retain(|_, section| match section {
-            toml::Value::Table(keys) => {
-                keys.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
-                !keys.is_empty()
+        let mut text = String::new();
+        for (section, options) in super::fields(tree(self)) {
+            match options {
+                Value::Array(stages) => {
+                    stages
+                        .into_iter()
+                        .for_each(|stage| write_table(&mut text, &format!("[[{section}]]"), stage));
+                }
+                options => write_table(&mut text, &format!("[{section}]"), options),
             }
-            toml::Value::Array(stages) => !stages.is_empty(),
-            _ => true,
-        });
-        toml::to_string(&table).expect("a table is TOML")
+        }
+        text
     }
 
     /// Every section and its keys, in the order they are declared.
@@ -55,6 +58,25 @@ impl Raw {
             })
             .collect()
     }
+}
+
+/// One table under its header; nothing when no key of it was given.
+fn write_table(text: &mut String, header: &str, options: Value) {
+    let given = |value: &Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+    let lines: Vec<String> = super::fields(options)
+        .filter(|(_, value)| given(value))
+        .map(|(key, value)| {
+            let value = toml::Value::try_from(value).expect("texts, numbers, truths and lists are TOML");
+            format!("{key} = {value}\n")
+        })
+        .collect();
+    if lines.is_empty() {
+        return;
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&format!("{header}\n{}", lines.concat()));
 }
 
 fn unknown_keys(table: &toml::Table) -> Vec<String> {

@@ -5,12 +5,9 @@ use super::basic;
 use crate::plan::raw::Raw;
 use crate::plan::reading::{Reading, option};
 use crate::plan::secrets::{REDACTED, is_secret};
+use crate::wire::check_header;
 
-/// Headers that are ours to write, since framing and measuring rest on them.
-const OURS: [&str; 6] =
-    ["host", "content-length", "transfer-encoding", "connection", "accept-encoding", "content-type"];
-
-const ACCEPTED: &str = "NAME: VALUE, visible ASCII";
+const ACCEPTED: &str = "NAME: VALUE";
 
 /// What to do about a secret that was not saved.
 const GIVE_AGAIN: &str = "secrets are not saved with results: give it again";
@@ -37,12 +34,8 @@ fn one(r: &mut Reading, raw: &Raw, text: &str) -> Option<Header> {
     };
     let secret = is_secret(name, &raw.target.secret_header);
     let shown = Some(format!("{name}: {}", if secret { REDACTED } else { value }));
-    if name.is_empty() || !name.bytes().all(is_token) {
-        r.note(place, shown, ACCEPTED, "a name is made of letters, digits and !#$%&'*+-.^_`|~");
-        return None;
-    }
-    if OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
-        r.note(place, shown, ACCEPTED, format!("{name} is written by lowrho itself: leave it out"));
+    if let Err(fault) = check_header(name, value) {
+        r.note(place, shown, ACCEPTED, fault.to_string());
         return None;
     }
     if name.eq_ignore_ascii_case("x-request-id") && raw.payload.no_request_id != Some(true) {
@@ -51,10 +44,6 @@ fn one(r: &mut Reading, raw: &Raw, text: &str) -> Option<Header> {
     }
     if secret && value == REDACTED {
         r.note(place, shown, ACCEPTED, format!("{GIVE_AGAIN} with --header '{name}: VALUE'"));
-        return None;
-    }
-    if !value.bytes().all(is_visible) {
-        r.note(place, shown, ACCEPTED, "");
         return None;
     }
     Some(Header { name: name.to_owned(), value: value.to_owned(), secret })
@@ -68,19 +57,9 @@ fn key(r: &mut Reading, raw: &Raw) -> Option<String> {
         r.note(place, Some(REDACTED.into()), "a key", remedy);
         return None;
     }
-    if key.is_empty() || !key.bytes().all(is_visible) {
-        r.note(place, Some(REDACTED.into()), "a key of visible ASCII", "");
+    if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) {
+        r.note(place, Some(REDACTED.into()), "a key of visible ASCII characters", "");
         return None;
     }
     Some(format!("Bearer {key}"))
-}
-
-/// RFC 9110, 5.6.2.
-fn is_token(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
-}
-
-/// A field value that cannot end its line.
-fn is_visible(b: u8) -> bool {
-    (b' '..=b'~').contains(&b) || b == b'\t'
 }

@@ -1,0 +1,112 @@
+//! The subcommands and what is theirs alone; the options of a run are declared in `plan`.
+
+use crate::plan::{Raw, SimOptions};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Drive an LLM inference server at a rate that is kept, and report what reached this host
+#[derive(Parser, Debug)]
+#[command(name = "lowrho", version, arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  lowrho run --sim --rate 1000 --duration 10s
+  lowrho run --url http://127.0.0.1:8000 --rate 20
+  lowrho init > run.toml
+
+lowrho COMMAND -h tells the usual options of a command, --help all of them.")]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(super) enum Command {
+    /// Drive one target and report
+    Run(Box<RunArguments>),
+    /// Run the embedded server
+    Sim(Box<SimArguments>),
+    /// Print a commented config file
+    Init(InitArguments),
+    /// Repeat a run from its results directory
+    Rerun(Box<RerunArguments>),
+    /// Print the report of a results directory again
+    Report(ReportArguments),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho run --sim --rate 1000 --duration 10s
+  lowrho run --url http://127.0.0.1:8000 --rate 20 --output-tokens lognormal:200:80
+  lowrho run --url http://127.0.0.1:8000 --concurrency 32 --requests 2000 --json
+  lowrho run -c run.toml --rate 50 --out results/fifty
+
+A span is a number and a unit: 250ms, 10s, 2m. Every option is also a key of the file that `lowrho init` prints;
+options given here win over the file.
+Exit status: 0 well, 1 lowrho failed, 2 bad plan (nothing was sent), 3 the client cannot be trusted,
+4 the target failed, 99 a threshold was crossed, 130 or 143 interrupted.")]
+pub(super) struct RunArguments {
+    /// Take the options of this file where they are not given here
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(super) config: Option<PathBuf>,
+    /// Print the plan and its first request as a curl command, and send nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) raw: Raw,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho sim --ttft 20ms --itl 5ms
+  lowrho sim --listen 127.0.0.1:9000 --cpus 2-3 --ttft lognormal:50ms:20ms --max-running 64
+  lowrho sim --fault status=503:0.01 --fault stall=3@7 --log truth.jsonl")]
+pub(super) struct SimArguments {
+    #[command(flatten)]
+    pub(super) sim: SimOptions,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho init > run.toml
+  lowrho init run.toml && lowrho run -c run.toml")]
+pub(super) struct InitArguments {
+    /// File to write, which must not exist; stdout when left out
+    #[arg(value_name = "FILE.toml")]
+    pub(super) file: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho rerun results/20260101T120000Z-m
+  lowrho rerun results/20260101T120000Z-m --rate 50 --out results/fifty
+
+Secrets are not saved with results: give --api-key (or OPENAI_API_KEY), secret --header and a --url with user info
+again.")]
+pub(super) struct RerunArguments {
+    /// Results directory of the run to repeat
+    #[arg(value_name = "DIR")]
+    pub(super) dir: PathBuf,
+    /// Print the plan and its first request as a curl command, and send nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) raw: Raw,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho report results/20260101T120000Z-m
+  lowrho report results/20260101T120000Z-m --json | jq .latency.ttft_ns")]
+pub(super) struct ReportArguments {
+    /// Results directory
+    #[arg(value_name = "DIR")]
+    pub(super) dir: PathBuf,
+    /// Print summary.json instead
+    #[arg(long)]
+    pub(super) json: bool,
+}

@@ -1,0 +1,161 @@
+//! Arguments, environment and files to what is asked for; does none of it.
+
+use super::Exit;
+use super::args::{Arguments, Command};
+use super::shape;
+use crate::plan::{Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, Text};
+use clap::FromArgMatches;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What is asked for, every bound checked.
+#[derive(Debug)]
+pub enum Asked {
+    /// Make this run.
+    Run(Box<Plan>, Invocation),
+    /// Print what such a run would be.
+    DryRun(Box<Plan>, Invocation),
+    /// Serve as the simulator.
+    Sim(Box<SimPlan>),
+    /// Print a config file to this place, or to stdout.
+    Init(Option<PathBuf>),
+    /// Print the report of a results directory.
+    Report {
+        /// The directory.
+        dir: PathBuf,
+        /// Whether as `summary.json`.
+        json: bool,
+    },
+}
+
+/// How a run came about, and what was read for it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Invocation {
+    /// The config file, if there was one.
+    pub config: Option<PathBuf>,
+    /// The results directory that is repeated, if one is.
+    pub rerun_of: Option<PathBuf>,
+    /// The text of the plan's file of prompts, if it has one; it makes a workload.
+    pub prompts: Option<String>,
+}
+
+/// Why nothing was done.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The arguments are not understood, or ask for help or the version.
+    Usage(clap::Error),
+    /// A file cannot be used; nothing was sent.
+    File(String),
+    /// What is asked for cannot be; nothing was sent.
+    Plan(PlanError),
+}
+
+impl Refusal {
+    /// Says it, and ends with 2, but for help and version, which are what was asked for.
+    #[must_use]
+    pub fn tell(&self) -> ExitCode {
+        let mut to = io::stderr();
+        // Nothing more can be done where stderr is closed.
+        let _ = match self {
+            Self::Usage(error) => {
+                let _ = error.print();
+                return if error.use_stderr() { Exit::BadPlan.into() } else { Exit::Good.into() };
+            }
+            Self::File(why) => writeln!(to, "error: {why}"),
+            Self::Plan(error) => {
+                error.mistakes.iter().try_for_each(|mistake| writeln!(to, "error: {mistake}"))
+            }
+        };
+        Exit::BadPlan.into()
+    }
+}
+
+impl From<PlanError> for Refusal {
+    fn from(error: PlanError) -> Self {
+        Self::Plan(error)
+    }
+}
+
+/// Reads what `arguments`, the name of the program first, ask for on a machine with these `limits`.
+///
+/// # Errors
+/// Usage, unreadable files, and plans that cannot be: nothing was done yet.
+pub fn read(arguments: impl IntoIterator<Item = OsString>, limits: &Limits) -> Result<Asked, Refusal> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let all = arguments.iter().any(|argument| argument == "--help");
+    let matches = shape::command(all).try_get_matches_from(arguments).map_err(Refusal::Usage)?;
+    match Arguments::from_arg_matches(&matches).map_err(Refusal::Usage)?.command {
+        Command::Run(run) => {
+            let file = run.config.as_deref().map(config).transpose()?.unwrap_or_default();
+            let how = Invocation { config: run.config, ..Invocation::default() };
+            planned(run.raw.over(file), run.dry_run, how, limits)
+        }
+        Command::Rerun(rerun) => {
+            let mut file = config(&rerun.dir.join("config.toml"))?;
+            // The saved one names the results that are there already.
+            file.output.out = None;
+            let how = Invocation { rerun_of: Some(rerun.dir), ..Invocation::default() };
+            planned(rerun.raw.over(file), rerun.dry_run, how, limits)
+        }
+        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, limits)?))),
+        Command::Init(init) => Ok(Asked::Init(init.file)),
+        Command::Report(report) => Ok(Asked::Report { dir: report.dir, json: report.json }),
+    }
+}
+
+fn planned(asked: Raw, dry_run: bool, mut how: Invocation, limits: &Limits) -> Result<Asked, Refusal> {
+    let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), asked);
+    let plan = Box::new(Plan::new(asked, limits)?);
+    if let Prompts::File(path) = &plan.payload.prompts {
+        let refuse = |why: &dyn Display| Refusal::File(format!("--prompts {path}: {why}"));
+        let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+        plan.workload("model", "run", Some(&text)).map_err(|error| refuse(&error))?;
+        how.prompts = Some(text);
+    }
+    if let Some(dir) = plan.output.dir.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
+        let why = "it must be new or empty, so that no earlier results are lost: name another";
+        return Err(Refusal::File(format!("--out {dir}: {why}")));
+    }
+    Ok(if dry_run { Asked::DryRun(plan, how) } else { Asked::Run(plan, how) })
+}
+
+/// Whether something is there that results would be mixed with.
+fn is_occupied(dir: &Path) -> bool {
+    match std::fs::read_dir(dir) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// The environment's key, where neither flag nor file has one and the target is not our own simulator.
+fn with_key_of(environment: Option<String>, mut raw: Raw) -> Raw {
+    let missing = raw.target.api_key.as_ref().is_none_or(|key| key.as_str() == REDACTED);
+    if let Some(key) = environment.filter(|key| !key.is_empty() && missing && raw.target.sim != Some(true)) {
+        raw.target.api_key = Some(Text(key));
+    }
+    raw
+}
+
+fn config(path: &Path) -> Result<Raw, Refusal> {
+    let refuse = |why: &dyn Display| Refusal::File(format!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    Raw::from_toml(&text).map_err(|error| refuse(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environments_key_is_used_where_no_other_is_given() {
+        let raw = |toml: &str| Raw::from_toml(toml).unwrap();
+        let key = |raw: Raw| with_key_of(Some("env".into()), raw).target.api_key.map(|key| key.0);
+        assert_eq!(key(raw("")).as_deref(), Some("env"));
+        assert_eq!(key(raw("[target]\napi-key = \"***\"")).as_deref(), Some("env"));
+        assert_eq!(key(raw("[target]\napi-key = \"mine\"")).as_deref(), Some("mine"));
+        assert_eq!(key(raw("[target]\nsim = true")), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! The command line: arguments and files to a plan, a plan to deeds, deeds to an exit status. Measures nothing.
+
+mod args;
+mod asked;
+mod dry_run;
+mod exit;
+mod init;
+mod limits;
+mod shape;
+
+pub use asked::{Asked, Invocation, Refusal, read};
+pub use exit::{Ending, Exit, Signal};
+pub use limits::limits;
+
+use crate::host;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Does what the arguments of this process ask.
+pub fn main() -> ExitCode {
+    let facts = host::read();
+    let asked = match read(std::env::args_os(), &limits(&facts)) {
+        Ok(asked) => asked,
+        Err(refusal) => return refusal.tell(),
+    };
+    let done = match asked {
+        Asked::Init(init) => init::write(init.as_ref()),
+        Asked::DryRun(plan, how) => dry_run::print(&plan, how.prompts.as_deref(), &mut io::stdout().lock()),
+        Asked::Run(..) | Asked::Sim(_) | Asked::Report { .. } => Err(io::Error::other("not in this build")),
+    };
+    match done {
+        Ok(()) => Exit::Good.into(),
+        // Whoever reads our output may have seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Good.into(),
+        Err(error) => {
+            // Nothing more can be done when stderr is closed too.
+            let _ = writeln!(io::stderr(), "error: {error}");
+            Exit::Failed.into()
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The program as its user meets it: help, plans printed, mistakes and their exit status. Nothing here is ever sent.
+
+use lowrho::plan::Raw;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn lowrho(arguments: &[&str]) -> Output {
+    with_key(arguments, None)
+}
+
+fn with_key(arguments: &[&str], key: Option<&str>) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
+    command.args(arguments).env_remove("OPENAI_API_KEY");
+    if let Some(key) = key {
+        command.env("OPENAI_API_KEY", key);
+    }
+    command.output().expect("the program can be started")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A new folder for one test.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The plan that a dry run prints; it is a config file.
+fn dry_run(arguments: &[&str]) -> Raw {
+    let output = lowrho(&[&["run", "--dry-run"], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    Raw::from_toml(&stdout(&output)).unwrap()
+}
+
+#[test]
+fn help_is_no_mistake() {
+    for arguments in [
+        ["run", "--help"],
+        ["run", "-h"],
+        ["sim", "--help"],
+        ["init", "-h"],
+        ["rerun", "-h"],
+        ["report", "-h"],
+    ] {
+        let output = lowrho(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(stdout(&output).contains("Examples:"), "{arguments:?}");
+        assert_eq!(stderr(&output), "");
+    }
+    assert!(stdout(&lowrho(&["run", "--help"])).contains("--timeout-idle"));
+    assert!(!stdout(&lowrho(&["run", "-h"])).contains("--timeout-idle"));
+    assert_eq!(stdout(&lowrho(&["--version"])), format!("lowrho {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn bad_usage_ends_with_two_and_says_what_to_do() {
+    for (arguments, said) in [
+        (vec![], "Usage: lowrho"),
+        (vec!["ruin"], "'run'"),
+        (vec!["run", "--raet", "5"], "'--rate'"),
+        (vec!["run"], "--url http://HOST:PORT, or --sim"),
+        (vec!["run", "--sim"], "--rate 10 (open loop"),
+        (vec!["run", "--sim", "--rate", "-5"], "--rate (load.rate in a file): \"-5\" is refused"),
+        (vec!["run", "--sim", "--rate", "5", "--duration", "10"], "write 10s"),
+        (vec!["run", "--sim", "--rate", "5", "--duration", "1s", "--requests", "5"], "exclude each other"),
+        (vec!["run", "--url", "https://h", "--rate", "5"], "TLS is not in this version"),
+        (vec!["run", "--sim", "--rate", "5", "-c", "no-such.toml"], "no-such.toml: No such file"),
+        (
+            vec!["run", "--sim", "--rate", "5", "--prompts", "no-such.jsonl"],
+            "--prompts no-such.jsonl: No such file",
+        ),
+        (vec!["run", "--sim", "--rate", "5", "--out", "/"], "--out /: it must be new or empty"),
+        (vec!["rerun", "no-such-results"], "config.toml: No such file"),
+        (vec!["sim", "--ttft", "20"], "--ttft: \"20\" is refused"),
+        (vec!["sim", "--fault", "explode:1"], "--fault: \"explode:1\" is refused"),
+    ] {
+        let output = lowrho(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{said} in {}", stderr(&output));
+        assert_eq!(stdout(&output), "");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let output = lowrho(&["run", "--sim", "--rate", "0", "--choices", "0", "--warmup", "5"]);
+    let errors = stderr(&output).lines().filter(|line| line.starts_with("error: --")).count();
+    assert_eq!(errors, 3, "{}", stderr(&output));
+}
+
+#[test]
+fn flags_win_over_the_file() {
+    let file = folder("flags-win").join("run.toml");
+    fs::write(&file, "[target]\nsim = true\nno-probe = true\n[load]\nrate = 7\nseed = 3\n").unwrap();
+    let file = file.to_str().unwrap();
+    let raw = dry_run(&["-c", file, "--rate", "9", "--no-probe=false"]);
+    assert_eq!(raw.load.rate, Some("9".into()));
+    assert_eq!(raw.load.seed, Some("3".into()));
+    assert_eq!(raw.target.no_probe, Some(false));
+}
+
+#[test]
+fn an_unknown_key_of_the_file_names_the_nearest() {
+    let file = folder("unknown-key").join("run.toml");
+    fs::write(&file, "[load]\nduratoin = \"5s\"\n").unwrap();
+    let output = lowrho(&["run", "-c", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("did you mean load.duration?"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_example_that_init_writes_is_a_plan() {
+    let printed = lowrho(&["init"]);
+    let file = folder("init").join("run.toml");
+    let name = file.to_str().unwrap();
+    assert_eq!(lowrho(&["init", name]).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&file).unwrap(), stdout(&printed));
+    assert_eq!(dry_run(&["-c", name]).load.rate, Some("10".into()));
+
+    let again = lowrho(&["init", name]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("exists"), "{}", stderr(&again));
+}
+
+#[test]
+fn a_dry_run_tells_plan_rho_and_first_request_and_no_secret() {
+    let output = with_key(
+        &[
+            "run",
+            "--dry-run",
+            "--url",
+            "http://h:8000/v1",
+            "--rate",
+            "1000",
+            "--model",
+            "m",
+            "--header",
+            "X-API-Key: hunter2",
+        ],
+        Some("hunter3"),
+    );
+    let text = stdout(&output);
+    for said in [
+        "target: http://h:8000/v1/chat/completions, model: m",
+        "open loop, poisson, 1000 requests/s for 30s",
+        "16000 events/s at 8us each are an expected rho of 0.128 a shard",
+        "curl --no-buffer 'http://h:8000/v1/chat/completions'",
+        "Authorization: Bearer $OPENAI_API_KEY",
+        "X-API-Key: ***",
+        "\"model\":\"m\"",
+    ] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+    assert!(!text.contains("hunter"), "{text}");
+}
+
+#[test]
+fn a_saved_plan_is_repeated_and_asks_for_its_secrets() {
+    let folder = folder("rerun");
+    let first = ["--url", "http://127.0.0.1:9", "--rate", "5", "--seed", "4", "--out", "elsewhere"];
+    let output = with_key(&[&["run", "--dry-run"], first.as_slice()].concat(), Some("secret"));
+    fs::write(folder.join("config.toml"), stdout(&output)).unwrap();
+    let dir = folder.to_str().unwrap();
+
+    let without = lowrho(&["rerun", dir, "--dry-run"]);
+    assert_eq!(without.status.code(), Some(2));
+    assert!(stderr(&without).contains("secrets are not saved with results"), "{}", stderr(&without));
+
+    let with = with_key(&["rerun", dir, "--dry-run", "--rate", "6"], Some("secret"));
+    let raw = Raw::from_toml(&stdout(&with)).unwrap();
+    assert_eq!((raw.load.rate, raw.load.seed), (Some("6".into()), Some("4".into())));
+    assert_eq!(raw.output.out, None, "results of the first run are not written over");
+}
+
+#[test]
+fn the_config_a_dry_run_prints_makes_the_same_plan() {
+    let file = folder("printed").join("run.toml");
+    let arguments =
+        ["run", "--dry-run", "--sim", "--concurrency", "8", "--requests", "100", "--sim-itl", "exp:3ms"];
+    let first = stdout(&lowrho(&arguments));
+    fs::write(&file, &first).unwrap();
+    assert_eq!(stdout(&lowrho(&["run", "--dry-run", "-c", file.to_str().unwrap()])), first);
+}
