@@ -64,11 +64,7 @@ fn target(plan: &Plan) -> String {
     match &plan.sim {
         Some(sim) => {
             let model = &sim.script.model;
-            format!(
-                "target: the embedded simulator at {} on CPUs {}, model {model}",
-                sim.listen,
-                format_cpus(&sim.cpus)
-            )
+            format!("target: the embedded simulator at {} on {}, model {model}", sim.listen, on(&sim.cpus))
         }
         None => format!("target: {}, model: {model}", plan.target.endpoint.url()),
     }
