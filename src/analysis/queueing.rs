@@ -16,9 +16,9 @@ const HOLDS_WITHIN: f64 = 2.0;
 /// The first two moments of the service of some jobs.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Service {
-    /// E[S] in nanoseconds.
+    /// `E[S]` in nanoseconds.
     pub mean_ns: f64,
-    /// E[S^2] in squared nanoseconds.
+    /// `E[S^2]` in squared nanoseconds.
     pub second_moment: f64,
     /// The longest.
     pub max: Span,
@@ -67,7 +67,7 @@ pub struct ClassAudit {
     pub count: u64,
     /// `None` without jobs.
     pub service: Option<Service>,
-    /// E[W], holds included.
+    /// `E[W]`, holds included.
     pub wait_mean_ns: Option<f64>,
     /// Mean hold.
     pub hold_mean_ns: Option<f64>,
@@ -86,7 +86,7 @@ pub struct ShardQueue {
     pub service: Option<Service>,
     /// By class, in the order of [`WorkClass::ALL`].
     pub classes: [ClassAudit; 4],
-    /// lambda E[S].
+    /// `lambda E[S]`.
     pub rho_calc: Option<f64>,
     /// Share of wall time not waiting.
     pub rho_busy: Option<f64>,
@@ -199,15 +199,15 @@ fn class_audit(class: WorkClass, jobs: &Jobs) -> ClassAudit {
     }
 }
 
-/// Pollaczek-Khinchine: Wq = lambda E[S^2] / (2 (1 - rho)); `None` from rho = 1 on.
+/// Pollaczek-Khinchine: `Wq = lambda E[S^2] / (2 (1 - rho))`; `None` from rho = 1 on.
 #[must_use]
 pub fn wait_m_g_1(lambda_per_ns: f64, service: &Service) -> Option<f64> {
     let rho = lambda_per_ns * service.mean_ns;
     (rho < 1.0).then(|| lambda_per_ns * service.second_moment / (2.0 * (1.0 - rho)))
 }
 
-/// M^X/G/1 (Gross and Harris, Fundamentals of Queueing Theory, 3.1): Wq = lambda E[S^2] / (2 (1 - rho)) +
-/// E[X (X - 1)] E[S] / (2 E[X] (1 - rho)), where lambda = lambda_b E[X] counts jobs; `None` from rho = 1 on.
+/// M^X/G/1 (Gross and Harris, Fundamentals of Queueing Theory, 3.1): `Wq = lambda E[S^2] / (2 (1 - rho)) +
+/// E[X (X - 1)] E[S] / (2 E[X] (1 - rho))`, where `lambda = lambda_b E[X]` counts jobs; `None` from rho = 1 on.
 #[must_use]
 pub fn wait_batch(
     lambda_per_ns: f64,

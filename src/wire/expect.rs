@@ -23,7 +23,8 @@ pub enum Progress {
     /// The terminal event has come but not the body's end: read on for a little while only, then say
     /// [`Closed::TimedOut`].
     Draining,
-    /// Nothing more is to be read. [`Response::reply`] tells how it ended and whether the connection can be reused.
+    /// Nothing more is to be read. [`Response::reply`](super::Response::reply) tells how it ended and whether the
+    /// connection can be reused.
     Over,
 }
 
