@@ -163,6 +163,21 @@ fn pump() -> Pump<Parts> {
     pump_with(&RingConfig::default(), Coalesce::Never)
 }
 
+/// The kernel begins to stamp some time after the first socket has asked for it: waits for that, and keeps one open.
+fn stamping() -> Pump<Parts> {
+    let (mut pump, mut heard) = (pump(), Heard::default());
+    let (conn, mut peer) = connected(&mut pump, &mut heard);
+    let stamped =
+        |heard: &Heard| heard.reads(conn).iter().any(|(_, arrival, _)| arrival.class == StampClass::Software);
+    while !stamped(&heard) {
+        peer.write_all(b"x").expect("room");
+        let seen = heard.bytes(conn).len();
+        until(&mut pump, &mut heard, "read", |heard| heard.bytes(conn).len() > seen);
+        assert!(heard.bytes(conn).len() < 100_000, "the kernel never stamps");
+    }
+    pump
+}
+
 fn until(pump: &mut Pump<Parts>, heard: &mut Heard, what: &str, done: impl Fn(&Heard) -> bool) {
     let begun = clock::now();
     while !done(heard) {
@@ -210,6 +225,7 @@ fn numbered(bytes: usize, seed: usize) -> Vec<u8> {
 fn many_connections_echo_between_two_rings_on_two_threads() {
     const CONNS: usize = 100;
     const ROUNDS: usize = 5;
+    let _stamping = stamping();
     for coalesce in [Coalesce::Never, Coalesce::Window(Span::from_us(200)), Coalesce::Auto] {
         let (tell, address) = std::sync::mpsc::channel();
         let server = std::thread::spawn(move || {
@@ -473,6 +489,7 @@ fn a_port_can_be_shared_by_rings_and_is_refused_with_the_remedy_when_it_is_not()
 
 #[test]
 fn stamps_lie_between_the_send_and_the_read_and_run_forward() {
+    let _stamping = stamping();
     let (mut pump, mut heard) = (pump(), Heard::default());
     let (_, address) = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
     let client = pump.ring_mut().connect(address, None).expect("a socket");
@@ -501,6 +518,7 @@ fn stamps_lie_between_the_send_and_the_read_and_run_forward() {
 
 #[test]
 fn an_event_that_met_a_later_one_in_its_read_arrived_within_the_bounds() {
+    let _stamping = stamping();
     let (mut pump, mut heard) = (pump(), Heard::default());
     let (conn, mut peer) = connected(&mut pump, &mut heard);
     peer.set_nodelay(true).expect("nodelay");
@@ -560,6 +578,7 @@ fn after_a_stall_what_arrived_is_read_before_what_is_due_is_done() {
 
 #[test]
 fn the_jobs_of_a_pass_are_back_to_back_and_carry_their_arrivals() {
+    let _stamping = stamping();
     let (mut pump, mut heard) = (pump(), Heard::default());
     let (conn, mut peer) = connected(&mut pump, &mut heard);
     peer.write_all(b"12345").expect("room");

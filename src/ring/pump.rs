@@ -20,15 +20,23 @@ pub struct PumpConfig {
     pub coalesce: Coalesce,
     /// Never sleep: a turn that finds nothing returns at once.
     pub busy_poll: bool,
-    /// The longest a turn sleeps, so that the thread's other tasks get their beat.
+    /// The longest a turn sleeps. An arrival's interval reaches back no further than the harvest before it, so this also
+    /// bounds what is not known of an event that shares its read with a later one.
     pub longest_sleep: Span,
     /// Whether passes read the thread's CPU clock; without, their `kernel` and `cpu` are zero.
     pub cpu_clock: bool,
 }
 
 impl Default for PumpConfig {
+    /// Half a millisecond of sleep is what a bias bound may be and still be valid (`docs/METHOD.md`, "Verdict"), and
+    /// costs an idle thread about a hundredth of its core.
     fn default() -> Self {
-        Self { coalesce: Coalesce::Auto, busy_poll: false, longest_sleep: Span::from_ms(5), cpu_clock: true }
+        Self {
+            coalesce: Coalesce::Auto,
+            busy_poll: false,
+            longest_sleep: Span::from_us(500),
+            cpu_clock: true,
+        }
     }
 }
 
@@ -39,7 +47,7 @@ const OFFSET_BEAT: Span = Span::from_ms(100);
 const LONGEST_TICKING: Span = Span::from_ms(1);
 
 /// Turns this close to each other had nothing between them: the CPU clock need not be read again.
-const BACK_TO_BACK: Span = Span::from_us(2);
+const BACK_TO_BACK: Span = Span::from_us(1);
 
 /// Drives one [`Ring`] and its [`Handler`], on the thread that made the ring.
 pub struct Pump<P: Payload> {
