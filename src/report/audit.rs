@@ -28,17 +28,21 @@ pub struct ShardAudit {
     pub service_sd_ns: Option<i64>,
     /// Squared coefficient of variation of S.
     pub service_cv2: Option<f64>,
-    /// Index of dispersion of arrivals.
-    pub dispersion: Option<f64>,
+    /// Index of dispersion of arrivals, in bins of 0.1, 1 and 10 ms.
+    pub dispersion: [Option<f64>; 3],
+    /// Mean size of a burst: arrivals within E\[S\] of its first.
+    pub burst_mean: Option<f64>,
+    /// The largest burst.
+    pub burst_max: u64,
     /// Jobs by class.
     pub jobs: Vec<JobAudit>,
     /// The mean wait, by four methods.
     pub waits: Waits,
     /// Begun - due.
     pub lateness_ns: Lateness,
-    /// Jobs in passes during which run delay or steal rose.
+    /// Jobs in turns during which run delay or steal rose.
     pub interruptions: u64,
-    /// Time of those passes.
+    /// Time of those turns.
     pub interrupted_ns: i64,
     /// Time runnable but not running (schedstat).
     pub run_delay_ns: Option<i64>,
@@ -46,8 +50,8 @@ pub struct ShardAudit {
     pub steal_ns: Option<i64>,
     /// CPU time of the shard's thread, kernel included.
     pub cpu_time_ns: Option<i64>,
-    /// Passes of the pump.
-    pub passes: u64,
+    /// Turns of the pump.
+    pub turns: u64,
     /// Reads.
     pub reads: u64,
     /// Reads in which a token-bearing event met a later event.
@@ -74,10 +78,8 @@ pub struct Share {
     pub jobs: Option<f64>,
     /// Wakes that found nothing.
     pub empty_wakes: Option<f64>,
-    /// Making and queueing rows.
-    pub records: Option<f64>,
-    /// The executor's other tasks.
-    pub executor: Option<f64>,
+    /// Between turns of the pump: rows, the executor's other tasks.
+    pub between_turns: Option<f64>,
 }
 
 /// Jobs of one class.
@@ -104,7 +106,9 @@ pub struct JobAudit {
 pub struct Waits {
     /// Measured: start - arrival.
     pub observed_ns: Option<i64>,
-    /// The part of it that is our own coalescing.
+    /// The 0.99 quantile of what was measured.
+    pub observed_p99_ns: Option<i64>,
+    /// The part of the mean that is our own coalescing.
     pub hold_ns: Option<i64>,
     /// Lindley's recursion over the real arrivals and services: the reference.
     pub lindley_ns: Option<i64>,
@@ -112,6 +116,8 @@ pub struct Waits {
     pub pollaczek_khinchine: Wait,
     /// M^X/G/1, arrivals in batches.
     pub batch: Wait,
+    /// Whether the batch formula is the one to read: arrivals come in batches.
+    pub in_batches: Option<bool>,
     /// Observed - hold - Lindley: wake-up, preemption, steal.
     pub unexplained_ns: Option<i64>,
 }

@@ -84,15 +84,11 @@ pub struct Check {
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// A plain number, such as rho.
+    /// A plain number, mostly a share of a whole.
     #[default]
     Ratio,
-    /// A share of a whole, 0 to 1.
-    Share,
     /// Nanoseconds.
     Ns,
-    /// A count.
-    Count,
 }
 
 /// Which side of a threshold is the good one.

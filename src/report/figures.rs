@@ -119,7 +119,7 @@ pub fn percent(share: Option<f64>) -> String {
 pub fn byte_rate(per_s: Option<f64>) -> String {
     let Some(rate) = per_s else { return UNDEFINED.into() };
     let (size, unit) = match rate.abs() {
-        r if r < 999.5 => (1.0, "B/s"),
+        r if r < 999.5 => return format!("{rate:.0} B/s"),
         r if r < 999.5e3 => (1e3, "kB/s"),
         r if r < 999.5e6 => (1e6, "MB/s"),
         _ => (1e9, "GB/s"),
@@ -197,6 +197,7 @@ mod tests {
         assert_eq!(rate(Some(1e300)), "1.00e300");
         assert_eq!(whole_rate(Some(128_000.4)), "128,000");
         assert_eq!(byte_rate(Some(2_100_000.0)), "2.10 MB/s");
+        assert_eq!(byte_rate(Some(7.0)), "7 B/s");
     }
 
     #[test]

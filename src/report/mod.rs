@@ -2,16 +2,19 @@
 //!
 //! Opens no file, reads no clock, decides no number: what is undefined stays undefined.
 
+mod about;
 mod audit;
 mod client;
 mod distribution;
 pub mod figures;
+mod findings;
 mod schema;
 mod section;
 mod server;
 mod summary;
 pub mod terminal;
 
+pub use about::{About, AboutShard, AboutStage};
 pub use audit::{JobAudit, Lateness, ShardAudit, Share, Wait, Waits};
 pub use client::{Bias, BiasBound, Check, Client, Good, Reason, Stamps, Unit, Verdict};
 pub use distribution::{Distribution, Quantile, WithFailures};

@@ -61,6 +61,8 @@ pub struct Load {
     pub completed: u64,
     /// Failures.
     pub failed: u64,
+    /// Failures of our own making among them (files, ports, pool): never counted against the target.
+    pub failed_by_us: u64,
     /// Requests that we gave up.
     pub cancelled: u64,
     /// Begun - due.

@@ -12,8 +12,6 @@ pub struct Server {
     pub in_flight_slope: Option<f64>,
     /// Mean of the requests in flight over the window.
     pub in_flight_mean: Option<f64>,
-    /// Most requests in flight at once.
-    pub in_flight_max: Option<u64>,
     /// What there is to say about it, in words.
     pub reasons: Vec<String>,
     /// The embedded simulator's own audit, when it was the server.

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod any_summary;
+mod findings;
 mod sample;
 mod schema;
 mod terminal;

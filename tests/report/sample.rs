@@ -47,6 +47,7 @@ fn section(rate: f64, requests: u64) -> Section {
             begun: requests,
             completed: requests,
             failed: 0,
+            failed_by_us: 0,
             cancelled: 0,
             lateness_ns: around(requests, 35 * us),
         },
@@ -98,19 +99,16 @@ fn shard(number: u64, rho: f64) -> ShardAudit {
         cpu: Some(number + 2),
         wall_ns: 10_000_000_000,
         rho_busy: Some(rho),
-        busy: Share {
-            jobs: Some(rho * 0.9),
-            empty_wakes: Some(rho * 0.02),
-            records: Some(rho * 0.03),
-            executor: Some(rho * 0.05),
-        },
+        busy: Share { jobs: Some(rho * 0.9), empty_wakes: Some(rho * 0.02), between_turns: Some(rho * 0.08) },
         rho_calc: Some(rho * 0.97),
         rho_agree: Some(true),
         lambda_per_s: Some(19_262.0),
         service_mean_ns: Some(10_700),
         service_sd_ns: Some(8_300),
         service_cv2: Some(0.6),
-        dispersion: Some(1.3),
+        dispersion: [Some(1.1), Some(1.3), Some(2.1)],
+        burst_mean: Some(1.2),
+        burst_max: 9,
         jobs: vec![
             JobAudit {
                 class: "receive".into(),
@@ -133,10 +131,12 @@ fn shard(number: u64, rho: f64) -> ShardAudit {
         ],
         waits: Waits {
             observed_ns: Some(146_000),
+            observed_p99_ns: Some(260_000),
             hold_ns: Some(134_000),
             lindley_ns: Some(2_400),
             pollaczek_khinchine: Wait { mean_ns: Some(2_200), holds: Some(true) },
             batch: Wait { mean_ns: Some(2_500), holds: Some(true) },
+            in_batches: Some(false),
             unexplained_ns: Some(9_600),
         },
         lateness_ns: Lateness {
@@ -145,7 +145,7 @@ fn shard(number: u64, rho: f64) -> ShardAudit {
             p99_9: Some(84_000),
             max: Some(412_000),
         },
-        passes: 60_000,
+        turns: 60_000,
         reads: 172_000,
         coalesced_reads: 310,
         run_delay_ns: Some(4_000_000),
@@ -213,16 +213,15 @@ pub fn steady() -> Summary {
     client.bias.itl_ns.p99 = Some(31_000);
     client.checks = vec![
         check("rho_busy", 0.212, Unit::Ratio, Good::AtMost, 0.5, Some(0.9)),
-        check("on schedule", 1.0, Unit::Share, Good::AtLeast, 0.99, Some(0.95)),
-        check("begun / due", 1.0, Unit::Share, Good::AtLeast, 1.0, Some(0.99)),
-        check("bias of TTFT p99", 12_000.0, Unit::Ns, Good::AtMost, 500_000.0, Some(2_000_000.0)),
-        check("lost stamps", 0.0, Unit::Count, Good::AtMost, 0.0, None),
+        check("on_schedule", 1.0, Unit::Ratio, Good::AtLeast, 0.99, Some(0.95)),
+        check("begun", 1.0, Unit::Ratio, Good::AtLeast, 1.0, Some(0.99)),
+        check("bias_ttft_p99", 12_000.0, Unit::Ns, Good::AtMost, 500_000.0, Some(2_000_000.0)),
+        check("lost_stamps", 0.0, Unit::Ratio, Good::AtMost, 0.0, None),
     ];
     summary.server = Server {
         kept_up: Some(true),
         in_flight_slope: Some(0.02),
         in_flight_mean: Some(96.0),
-        in_flight_max: Some(131),
         reasons: Vec::new(),
         simulator: Some(Simulator {
             rho_busy: Some(0.31),
@@ -298,7 +297,6 @@ pub fn broken() -> Summary {
         kept_up: Some(false),
         in_flight_slope: Some(31.0),
         in_flight_mean: Some(1_204.5),
-        in_flight_max: Some(2_210),
         reasons: vec![
             "the server did not keep up: +31 requests/s; latencies below depend on the run's length".into(),
         ],

@@ -46,7 +46,7 @@ fn the_keys_are_the_published_ones_in_their_order() {
     assert_eq!(
         keys(&value["load"]),
         "requested_rate scheduled_rate sent_rate achieved_rate requested_concurrency due begun completed failed \
-         cancelled lateness_ns"
+         failed_by_us cancelled lateness_ns"
     );
     assert_eq!(
         keys(&value["latency"]),

@@ -44,14 +44,12 @@ const fn look(verdict: Verdict) -> Look {
     }
 }
 
-/// One check with its threshold: `rho_busy 0.212 (<= 0.500)`.
+/// One check with its threshold: `rho_busy 21.2 % (<= 50.0 %)`.
 fn check(check: &Check) -> String {
     let figure = |value: Option<f64>| match (check.unit, value) {
         (_, None) => UNDEFINED.into(),
-        (Unit::Ratio, value) => plain(value),
-        (Unit::Share, value) => percent(value),
+        (Unit::Ratio, value) => percent(value),
         (Unit::Ns, Some(ns)) => time(whole(ns)),
-        (Unit::Count, Some(n)) => whole(n).to_string(),
     };
     let sign = match check.good {
         Good::AtMost => "<=",

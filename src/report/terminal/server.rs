@@ -2,7 +2,7 @@
 
 use super::page::{Look, Page};
 use crate::report::Server;
-use crate::report::figures::{maybe_count, maybe_time, plain, rate};
+use crate::report::figures::{maybe_time, plain, rate};
 use std::fmt;
 
 pub(super) fn write(server: &Server, page: &mut Page<'_>) -> fmt::Result {
@@ -18,12 +18,7 @@ pub(super) fn write(server: &Server, page: &mut Page<'_>) -> fmt::Result {
     page.paragraph(
         look,
         "Server  ",
-        &format!(
-            "{}  (in flight: mean {}, max {}{slope})",
-            state.to_uppercase(),
-            plain(server.in_flight_mean),
-            maybe_count(server.in_flight_max),
-        ),
+        &format!("{} ({} in flight on average{slope})", state.to_uppercase(), plain(server.in_flight_mean),),
     )?;
     for reason in &server.reasons {
         page.paragraph(Look::Plain, "  ", reason)?;

@@ -1,0 +1,66 @@
+//! What a summary tells besides the findings: which run, which host, which server, and what was asked of each stage.
+//!
+//! The run fills it in; nothing here is measured by a shard's statistics.
+
+use super::{Host, Run, Simulator, Stamps, Target};
+use crate::plan::Plan;
+
+/// Everything that the findings do not know.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct About {
+    /// Which run; its `window_ns` is taken from the findings.
+    pub run: Run,
+    /// The effective configuration, as [`About::config_of`] gives it.
+    pub config: serde_json::Value,
+    /// The machine.
+    pub host: Host,
+    /// The server.
+    pub target: Target,
+    /// Each stage, in order.
+    pub stages: Vec<AboutStage>,
+    /// Each shard, in order.
+    pub shards: Vec<AboutShard>,
+    /// What the plan and the run have to say beside the verdict's own caveats.
+    pub caveats: Vec<String>,
+    /// Reads by who stamped them; `lost` and the clock bound are taken from the facts of the analysis.
+    pub stamps: Stamps,
+    /// The embedded simulator's audit, when it was the server.
+    pub simulator: Option<Simulator>,
+}
+
+/// What was asked of one stage.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct AboutStage {
+    /// Its name, or its number from 0.
+    pub name: String,
+    /// The arrival process in its text form; `None` in a closed loop.
+    pub arrival: Option<String>,
+    /// The concurrency asked for, if any.
+    pub requested_concurrency: Option<u64>,
+}
+
+/// What one shard's surroundings counted, beyond what the verdict looks at.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct AboutShard {
+    /// The CPU it was pinned to.
+    pub cpu: Option<u64>,
+    /// CPU time of its thread over the run.
+    pub cpu_time_ns: Option<i64>,
+    /// Time runnable but not running.
+    pub run_delay_ns: Option<i64>,
+    /// Time stolen from its CPU.
+    pub steal_ns: Option<i64>,
+    /// Receives that ended for want of buffers.
+    pub buffer_shortages: u64,
+}
+
+impl About {
+    /// The effective configuration of a plan, secrets hidden, with the keys of its TOML form.
+    ///
+    /// # Panics
+    /// Never: what a plan writes is TOML.
+    #[must_use]
+    pub fn config_of(plan: &Plan) -> serde_json::Value {
+        toml::from_str(&plan.effective_toml()).expect("what a plan writes is TOML")
+    }
+}

@@ -1,0 +1,363 @@
+//! Findings to summary: each figure to its key.
+//!
+//! It rounds to whole nanoseconds and decides nothing; what is undefined stays undefined.
+
+use super::{
+    About, Bias, BiasBound, Check, Client, Distribution, Good, JobAudit, Latency, Lateness, Load, Quantile,
+    Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share, Slow, Stage, Summary, Throughput,
+    TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
+};
+use crate::analysis::{
+    self, Facts, Findings, FormulaWait, Level, ServerState, ShardFacts, ShardQueue, StageFindings, State,
+    Tail,
+};
+use crate::record::{self, Histogram, Metric, Recorder};
+use crate::time::{Instant, Span};
+
+impl Summary {
+    /// The summary of a run. `recorders` are the shards' own, in order: what is told of single shards comes from them.
+    ///
+    /// # Panics
+    /// When stages or shards differ between the parts: all are made from one plan.
+    #[must_use]
+    pub fn of(findings: &Findings, recorders: &[Recorder], facts: &Facts, about: About) -> Self {
+        assert_eq!(findings.stages.len(), about.stages.len(), "every stage is told about");
+        let start = Instant::from_ns(about.run.start_mono_ns);
+        let total = &findings.total;
+        let stages = findings.stages.iter().zip(&about.stages).map(|(found, asked)| {
+            let mut section = section(found);
+            section.load.requested_concurrency = asked.requested_concurrency;
+            Stage {
+                name: asked.name.clone(),
+                arrival: asked.arrival.clone(),
+                start_ns: (found.from - start).as_ns(),
+                window_ns: found.length.as_ns(),
+                section,
+                server: server(&found.server),
+            }
+        });
+        let stages: Vec<Stage> = stages.collect();
+        let mut all = section(total);
+        if let [only] = about.stages.as_slice() {
+            all.load.requested_concurrency = only.requested_concurrency;
+        }
+        let client = client(total, recorders, facts, &about);
+        let mut run = about.run;
+        run.window_ns = total.length.as_ns();
+        Self {
+            schema_version: SCHEMA_VERSION,
+            run,
+            config: about.config,
+            host: about.host,
+            target: about.target,
+            stages,
+            total: all,
+            slowest: total.slowest.by_e2e().iter().filter_map(|slow| slow_one(slow, start)).collect(),
+            client,
+            server: Server { simulator: about.simulator, ..server(&total.server) },
+        }
+    }
+}
+
+fn section(found: &StageFindings) -> Section {
+    let of = |metric| distribution(found.latency(metric));
+    let (load, throughput, tokens) = (&found.load, &found.throughput, &found.tokens);
+    let [usage, token_ids, logprobs, events] = tokens.sources;
+    Section {
+        load: Load {
+            requested_rate: finite(load.requested_rate),
+            scheduled_rate: finite(load.scheduled_rate),
+            sent_rate: finite(load.sent_rate),
+            achieved_rate: finite(load.achieved_rate),
+            requested_concurrency: None,
+            due: load.due,
+            begun: load.begun,
+            completed: load.completed,
+            failed: load.failed,
+            failed_by_us: load.ours,
+            cancelled: load.cancelled,
+            lateness_ns: of(Metric::Lateness),
+        },
+        latency: Latency {
+            ttft_ns: of(Metric::Ttft),
+            ttft_due_ns: of(Metric::TtftDue),
+            ttfe_ns: of(Metric::Ttfe),
+            ttfo_ns: of(Metric::Ttfo),
+            itl_ns: of(Metric::Itl),
+            stall_ns: of(Metric::Stall),
+            tpot_ns: of(Metric::Tpot),
+            ntpot_ns: of(Metric::Ntpot),
+            ntpot_sent_ns: of(Metric::NtpotSent),
+            e2e_ns: of(Metric::E2e),
+            e2e_due_ns: of(Metric::E2eDue),
+            e2e_done_ns: of(Metric::E2eDone),
+            e2e_end_ns: of(Metric::E2eEnd),
+            head_ns: of(Metric::Head),
+            connect_ns: of(Metric::Connect),
+            pool_wait_ns: of(Metric::PoolWait),
+        },
+        throughput: Throughput {
+            requests_per_s: finite(throughput.requests_per_s),
+            output_tokens_per_s: finite(throughput.output_tokens_per_s),
+            input_tokens_per_s: finite(throughput.input_tokens_per_s),
+            events_per_s: finite(throughput.events_per_s),
+            bytes_per_s: finite(throughput.bytes_per_s),
+        },
+        tokens: Tokens {
+            input: (tokens.input_known > 0).then_some(tokens.input),
+            cached_input: (tokens.input_known > 0).then_some(tokens.cached),
+            output: tokens.output,
+            reasoning: (usage > 0).then_some(tokens.reasoning),
+            partial_output: tokens.partial_output,
+            asked_output: (tokens.asked > 0).then_some(tokens.asked),
+            delivered_share: finite(found.delivered_share()),
+            events: tokens.events,
+            per_event: share(tokens.output, tokens.events),
+            weighted_ntpot_ns: found.weighted_ntpot().map(Span::as_ns),
+            sources: TokenSources { usage, token_ids, logprobs, events },
+        },
+        errors: found.population.errors.iter().map(|(class, n)| (class.name().to_owned(), *n)).collect(),
+    }
+}
+
+fn distribution(found: &analysis::Distribution) -> Distribution {
+    let value = |level| found.quantile(level).map(|quantile| quantile.value.as_ns());
+    let [p50, p90, p95, p99, p99_9] = Level::ALL.map(value);
+    let bounds = |span: Span| found.is_at_least(span);
+    let p99_ci = found.quantile(Level::P99).map(|quantile| quantile.interval.map(Span::as_ns));
+    Distribution {
+        count: found.count,
+        mean: found.mean.map(Span::as_ns),
+        sd: found.sd.map(Span::as_ns),
+        min: found.min.map(Span::as_ns),
+        max: found.max.map(Span::as_ns),
+        p50,
+        p90,
+        p95,
+        p99,
+        p99_9,
+        p99_ci,
+        at_least: those(|level| found.quantile(level).is_some_and(|quantile| bounds(quantile.value))),
+        with_failures: with_failures(&found.with_failures, bounds),
+    }
+}
+
+fn with_failures(tails: &[Tail; Level::ALL.len()], bounds: impl Fn(Span) -> bool) -> WithFailures {
+    let [p50, p90, p95, p99, p99_9] = tails.map(|tail| match tail {
+        Tail::Finite(span) => Some(span.as_ns()),
+        Tail::Infinite | Tail::Undefined => None,
+    });
+    WithFailures {
+        p50,
+        p90,
+        p95,
+        p99,
+        p99_9,
+        undefined: those(|level| tails[level.index()] == Tail::Undefined),
+        at_least: those(|level| matches!(tails[level.index()], Tail::Finite(span) if bounds(span))),
+    }
+}
+
+/// The names of the levels for which something is true.
+fn those(is: impl Fn(Level) -> bool) -> Vec<Quantile> {
+    Level::ALL.into_iter().zip(Quantile::ALL).filter(|(level, _)| is(*level)).map(|(_, name)| name).collect()
+}
+
+fn slow_one(slow: &record::Slow, start: Instant) -> Option<Slow> {
+    Some(Slow {
+        index: slow.index,
+        shard: slow.shard.into(),
+        stage: slow.stage.into(),
+        due_ns: (slow.due - start).as_ns(),
+        e2e_due_ns: slow.e2e_due?.as_ns(),
+        before_sent_ns: (slow.sent? - slow.due).as_ns(),
+        ttft_ns: slow.ttft.map(Span::as_ns),
+        decode_ns: slow.streaming.map(Span::as_ns),
+        output_tokens: slow.output_tokens,
+        stall_ns: slow.stall.map(Span::as_ns),
+    })
+}
+
+fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &About) -> Client {
+    let shards = &total.shards;
+    assert!(
+        shards.len() == recorders.len()
+            && shards.len() == facts.shards.len()
+            && shards.len() == about.shards.len(),
+        "every shard is told about"
+    );
+    let found = &total.verdict;
+    let mut stamps = about.stamps.clone();
+    stamps.lost = facts.shards.iter().map(|shard| shard.lost_stamps).sum();
+    stamps.clock_bound_ns = Some(facts.clock_bound.as_ns());
+    let parts = shards.iter().zip(recorders).zip(&facts.shards).zip(&about.shards).enumerate();
+    Client {
+        verdict: verdict(found.state),
+        reasons: found.reasons.iter().map(reason).collect(),
+        checks: found.checks.iter().map(check).collect(),
+        caveats: about.caveats.iter().chain(&found.caveats).cloned().collect(),
+        bias: bias(&total.bias),
+        stamps,
+        shards: parts
+            .map(|(number, (((queue, recorder), facts), about))| ShardAudit {
+                shard: number.try_into().expect("a number of shards fits 64 bits"),
+                cpu: about.cpu,
+                cpu_time_ns: about.cpu_time_ns,
+                run_delay_ns: about.run_delay_ns,
+                steal_ns: about.steal_ns,
+                buffer_shortages: about.buffer_shortages,
+                ..shard(queue, recorder, facts)
+            })
+            .collect(),
+    }
+}
+
+const fn verdict(state: State) -> Verdict {
+    match state {
+        State::Valid => Verdict::Valid,
+        State::Suspect => Verdict::Suspect,
+        State::Invalid => Verdict::Invalid,
+    }
+}
+
+fn reason(found: &analysis::Reason) -> Reason {
+    Reason {
+        verdict: verdict(found.state),
+        check: found.check.into(),
+        words: found.words.clone(),
+        remedy: found.remedy.clone(),
+    }
+}
+
+fn check(found: &analysis::Check) -> Check {
+    // Only a check of "at least" can do without a threshold of invalidity.
+    let at_least = found.invalid.is_none_or(|invalid| invalid < found.valid);
+    Check {
+        name: found.name.into(),
+        verdict: verdict(found.state),
+        value: finite(found.value),
+        unit: if found.unit == "ns" { Unit::Ns } else { Unit::Ratio },
+        good: if at_least { Good::AtLeast } else { Good::AtMost },
+        valid: finite(Some(found.valid)),
+        invalid: finite(found.invalid),
+    }
+}
+
+fn bias(found: &analysis::Bias) -> Bias {
+    let of = |metric| {
+        let [p50, p90, p95, p99, p99_9] = found.get(metric).map(|bound| bound.map(Span::as_ns));
+        BiasBound { p50, p90, p95, p99, p99_9 }
+    };
+    Bias {
+        ttft_ns: of(Metric::Ttft),
+        itl_ns: of(Metric::Itl),
+        tpot_ns: of(Metric::Tpot),
+        ntpot_ns: of(Metric::Ntpot),
+        e2e_ns: of(Metric::E2e),
+    }
+}
+
+/// What the statistics tell of one shard; its surroundings are still to be told.
+fn shard(queue: &ShardQueue, recorder: &Recorder, facts: &ShardFacts) -> ShardAudit {
+    let service = queue.service.as_ref();
+    ShardAudit {
+        wall_ns: queue.wall.as_ns(),
+        rho_busy: finite(queue.rho_busy),
+        busy: Share {
+            jobs: finite(queue.share_jobs),
+            empty_wakes: finite(queue.share_empty),
+            between_turns: finite(queue.share_rest),
+        },
+        rho_calc: finite(queue.rho_calc),
+        rho_agree: queue.rho_agree,
+        lambda_per_s: finite(queue.lambda_per_s),
+        service_mean_ns: whole(service.map(|service| service.mean_ns)),
+        service_sd_ns: whole(service.map(analysis::Service::sd_ns)),
+        service_cv2: finite(service.map(analysis::Service::cv2)),
+        dispersion: queue.dispersion.map(finite),
+        burst_mean: finite(queue.burst_mean),
+        burst_max: queue.burst_max,
+        jobs: queue.classes.iter().map(job).collect(),
+        waits: Waits {
+            observed_ns: whole(queue.observed_ns),
+            observed_p99_ns: queue.wait_p99.map(Span::as_ns),
+            hold_ns: whole(queue.hold_ns),
+            lindley_ns: whole(queue.lindley_ns),
+            pollaczek_khinchine: wait(&queue.pollaczek_khinchine),
+            batch: wait(&queue.batch),
+            in_batches: queue.in_batches,
+            unexplained_ns: whole(queue.unexplained_ns),
+        },
+        lateness_ns: lateness(recorder),
+        interruptions: queue.interruptions,
+        interrupted_ns: queue.interrupted.as_ns(),
+        turns: queue.turns,
+        reads: facts.reads,
+        coalesced_reads: recorder.stages().iter().map(|stage| stage.tokens.coalesced_reads).sum(),
+        lost_stamps: facts.lost_stamps,
+        queue_overflows: facts.queue_overflows,
+        rows_dropped: facts.rows_dropped,
+        negative_spans: queue.negative,
+        failed: facts.failed.clone(),
+        ..ShardAudit::default()
+    }
+}
+
+fn job(found: &analysis::ClassAudit) -> JobAudit {
+    let service = found.service.as_ref();
+    JobAudit {
+        class: found.class.name().into(),
+        count: found.count,
+        service_mean_ns: whole(service.map(|service| service.mean_ns)),
+        service_sd_ns: whole(service.map(analysis::Service::sd_ns)),
+        service_max_ns: service.map(|service| service.max.as_ns()),
+        wait_mean_ns: whole(found.wait_mean_ns),
+        hold_mean_ns: whole(found.hold_mean_ns),
+    }
+}
+
+fn wait(found: &FormulaWait) -> Wait {
+    Wait { mean_ns: whole(found.mean_ns), holds: found.holds }
+}
+
+/// Lateness of one shard's requests, over all stages.
+fn lateness(recorder: &Recorder) -> Lateness {
+    let mut values = Histogram::published();
+    for stage in recorder.stages() {
+        values.merge(stage.tally(Metric::Lateness).values());
+    }
+    let ns = |value: Option<u64>| value.and_then(|ns| i64::try_from(ns).ok());
+    Lateness {
+        p50: ns(values.quantile(0.5)),
+        p99: ns(values.quantile(0.99)),
+        p99_9: ns(values.quantile(0.999)),
+        max: ns(values.max()),
+    }
+}
+
+fn server(found: &ServerState) -> Server {
+    let trend = found.trend.as_ref();
+    Server {
+        kept_up: found.kept_up,
+        in_flight_slope: finite(trend.map(|trend| trend.slope_per_s)),
+        in_flight_mean: finite(trend.map(analysis::Trend::mean)),
+        reasons: found.words.clone(),
+        simulator: None,
+    }
+}
+
+/// JSON has neither infinity nor "not a number".
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
+/// To the nearest nanosecond.
+#[expect(clippy::cast_possible_truncation, reason = "checked to be inside the range of i64")]
+fn whole(ns: Option<f64>) -> Option<i64> {
+    ns.filter(|ns| ns.abs() < 9.2e18).map(|ns| libm::round(ns) as i64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio of a few digits")]
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
