@@ -1,7 +1,6 @@
 //! The results directory: its name, its files, and the one way each is written and read.
 
-use super::{HistogramLog, RecordReader, RowWriter, StoreError};
-use crate::plan::Records;
+use super::{HistogramLog, RecordReader, RowQueue, RowWriter, StoreError};
 use crate::report::Summary;
 use crate::time::Instant;
 use std::fs::{self, File};
@@ -117,13 +116,13 @@ impl Results {
     /// When the system refuses.
     pub fn start_records(
         &self,
-        keep: Records,
+        queue: RowQueue,
         start: Instant,
         on_start: impl FnOnce() + Send + 'static,
     ) -> Result<RowWriter, StoreError> {
         let path = self.dir.join(RECORDS);
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
-        RowWriter::start(file, &path, keep, start, on_start)
+        RowWriter::start(queue, file, &path, start, on_start)
     }
 
     /// Reads `records.jsonl`; instants become those of a run that started at `start`.

@@ -5,11 +5,13 @@
 mod directory;
 mod error;
 mod histograms;
+mod queue;
 mod reader;
 mod writer;
 
 pub use directory::{Existing, Results};
 pub use error::StoreError;
 pub use histograms::HistogramLog;
+pub use queue::{RowQueue, RowSender};
 pub use reader::RecordReader;
-pub use writer::{RowSender, RowWriter, RowsWritten};
+pub use writer::{RowWriter, RowsWritten};

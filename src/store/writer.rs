@@ -2,12 +2,10 @@
 //!
 //! It may lose a row and says how many; it never makes a shard wait, and never stops a run.
 
-use super::StoreError;
-use crate::plan::Records;
+use super::{RowQueue, StoreError};
 use crate::record::{Record, write_line};
 use crate::time::Instant;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,46 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Rows that may wait: at 50,000 requests/s, eight beats. The queue's memory (some 4 MB) is taken at once.
-const QUEUE_ROWS: usize = 8_192;
-
 /// How often the writer looks at the queue and writes what it found. It sleeps by the clock, not on the queue, so
 /// that a shard that sends a row never pays for waking it; and kill -9 costs at most the rows of one beat.
 const BEAT: Duration = Duration::from_millis(20);
 
 /// Text is handed to the system at this size even before the beat ends.
 const CHUNK_BYTES: usize = 256 * 1024;
-
-/// A shard's end of the queue.
-#[derive(Debug)]
-pub struct RowSender {
-    rows: Sender<Record>,
-    keep: Records,
-    dropped: Cell<u64>,
-    dropped_by_all: Arc<AtomicU64>,
-}
-
-impl RowSender {
-    /// Hands a record over to be written, if records of its kind are kept. Never blocks: a full queue drops it, and
-    /// that is counted.
-    pub fn send(&self, record: Record) {
-        let kept = match self.keep {
-            Records::None => false,
-            Records::Failed => record.error.is_some(),
-            Records::All => true,
-        };
-        if kept && self.rows.try_send(record).is_err() {
-            self.dropped.set(self.dropped.get() + 1);
-            self.dropped_by_all.fetch_add(1, Relaxed);
-        }
-    }
-
-    /// Rows that the full queue refused from this sender.
-    #[must_use]
-    pub fn dropped(&self) -> u64 {
-        self.dropped.get()
-    }
-}
 
 /// What became of the rows.
 #[derive(Debug)]
@@ -76,8 +40,6 @@ pub struct RowWriter {
     /// Its end tells the thread to finish; nothing is ever sent.
     running: Option<Sender<()>>,
     thread: Option<JoinHandle<Wrote>>,
-    rows: Option<Sender<Record>>,
-    keep: Records,
     dropped: Arc<AtomicU64>,
     path: PathBuf,
 }
@@ -90,19 +52,19 @@ struct Wrote {
 }
 
 impl RowWriter {
-    /// Starts the thread. Instants are written from `start`; `on_start` runs first on the new thread, to pin it
+    /// Starts the thread that empties `queue`. Instants are written from `start`; `on_start` runs first on the new thread, to pin it
     /// away from the shards.
     ///
     /// # Errors
     /// When the system refuses a thread.
     pub fn start(
+        queue: RowQueue,
         file: File,
         path: &Path,
-        keep: Records,
         start: Instant,
         on_start: impl FnOnce() + Send + 'static,
     ) -> Result<Self, StoreError> {
-        let (rows, queue) = crossbeam_channel::bounded(if keep == Records::None { 1 } else { QUEUE_ROWS });
+        let RowQueue { queue, dropped, .. } = queue;
         let (running, end) = crossbeam_channel::bounded(0);
         let thread = Builder::new()
             .name("lowrho-rows".into())
@@ -118,28 +80,7 @@ impl RowWriter {
                 .run(&queue, &end)
             })
             .map_err(StoreError::io("start a thread to write", path))?;
-        Ok(Self {
-            running: Some(running),
-            thread: Some(thread),
-            rows: Some(rows),
-            keep,
-            dropped: Arc::default(),
-            path: path.to_path_buf(),
-        })
-    }
-
-    /// Another end of the queue, for one shard.
-    ///
-    /// # Panics
-    /// Never: the queue lives as long as the writer.
-    #[must_use]
-    pub fn sender(&self) -> RowSender {
-        RowSender {
-            rows: self.rows.clone().expect("the queue lives as long as the writer"),
-            keep: self.keep,
-            dropped: Cell::new(0),
-            dropped_by_all: self.dropped.clone(),
-        }
+        Ok(Self { running: Some(running), thread: Some(thread), dropped, path: path.to_path_buf() })
     }
 
     /// Writes what was sent until now, and tells what became of all rows.
@@ -158,7 +99,6 @@ impl RowWriter {
     }
 
     fn join(&mut self) -> Option<Wrote> {
-        self.rows = None;
         self.running = None;
         self.thread.take().and_then(|thread| thread.join().ok())
     }

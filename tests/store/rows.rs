@@ -4,14 +4,15 @@ use crate::Folder;
 use crate::any_record::{START, any_record, plain};
 use lowrho::plan::Records;
 use lowrho::record::Record;
-use lowrho::store::{Existing, Results};
+use lowrho::store::{Existing, Results, RowQueue};
 use proptest::prelude::*;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 fn write(results: &Results, keep: Records, records: &[Record]) {
-    let writer = results.start_records(keep, START, || ()).unwrap();
-    let sender = writer.sender();
+    let queue = RowQueue::new(keep);
+    let sender = queue.sender();
+    let writer = results.start_records(queue, START, || ()).unwrap();
     for record in records {
         sender.send(record.clone());
     }

@@ -3,7 +3,7 @@
 use crate::Folder;
 use crate::any_record::{START, plain};
 use lowrho::plan::Records;
-use lowrho::store::{Existing, Results, RowWriter};
+use lowrho::store::{Existing, Results, RowQueue, RowWriter};
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,8 +19,9 @@ const ROWS: u64 = 1_000;
 fn a_run_that_is_killed() {
     let dir = std::env::var_os(CHILD_DIR).expect("started by the next test");
     let results = Results::create(Path::new(&dir), Existing::Refuse).unwrap();
-    let writer = results.start_records(Records::All, START, || ()).unwrap();
-    let sender = writer.sender();
+    let queue = RowQueue::new(Records::All);
+    let sender = queue.sender();
+    let _writer = results.start_records(queue, START, || ()).unwrap();
     for index in 0..ROWS {
         sender.send(plain(index));
     }
@@ -60,8 +61,9 @@ fn a_killed_run_leaves_every_row_it_had_time_to_write() {
 fn a_writer_that_is_dropped_still_writes_what_was_sent() {
     let folder = Folder::new();
     let results = Results::create(folder.path(), Existing::Refuse).unwrap();
-    let writer = results.start_records(Records::All, START, || ()).unwrap();
-    writer.sender().send(plain(3));
+    let queue = RowQueue::new(Records::All);
+    queue.sender().send(plain(3));
+    let writer = results.start_records(queue, START, || ()).unwrap();
     drop(writer);
     assert_eq!(results.records(START).unwrap().map(Result::unwrap).collect::<Vec<_>>(), [plain(3)]);
 }
@@ -70,8 +72,9 @@ fn a_writer_that_is_dropped_still_writes_what_was_sent() {
 fn a_full_disk_is_told_at_the_end_and_every_lost_row_is_counted() {
     let path = Path::new("/dev/full");
     let file = OpenOptions::new().write(true).open(path).unwrap();
-    let writer = RowWriter::start(file, path, Records::All, START, || ()).unwrap();
-    let sender = writer.sender();
+    let queue = RowQueue::new(Records::All);
+    let sender = queue.sender();
+    let writer = RowWriter::start(queue, file, path, START, || ()).unwrap();
     for index in 0..ROWS {
         sender.send(plain(index));
     }
@@ -86,12 +89,13 @@ fn a_writer_that_falls_behind_drops_rows_and_counts_them_all() {
     let folder = Folder::new();
     let results = Results::create(folder.path(), Existing::Refuse).unwrap();
     let (go, wait) = mpsc::channel::<()>();
+    let queue = RowQueue::new(Records::All);
+    let (one, other) = (queue.sender(), queue.sender());
     let writer = results
-        .start_records(Records::All, START, move || {
+        .start_records(queue, START, move || {
             let _ = wait.recv();
         })
         .unwrap();
-    let (one, other) = (writer.sender(), writer.sender());
     let sent = 20_000;
     for index in 0..sent {
         one.send(plain(index));
