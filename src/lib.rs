@@ -13,6 +13,7 @@ pub mod random;
 pub mod record;
 pub mod report;
 pub mod ring;
+pub mod run;
 pub mod schedule;
 pub mod script;
 pub mod shard;

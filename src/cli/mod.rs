@@ -2,6 +2,7 @@
 
 mod args;
 mod asked;
+mod deeds;
 mod dry_run;
 mod exit;
 mod init;
@@ -24,12 +25,16 @@ pub fn main() -> ExitCode {
         Err(refusal) => return refusal.tell(),
     };
     let done = match asked {
-        Asked::Init(init) => init::write(init.as_ref()),
-        Asked::DryRun(plan, how) => dry_run::print(&plan, how.prompts.as_deref(), &mut io::stdout().lock()),
-        Asked::Run(..) | Asked::Sim(_) | Asked::Report { .. } => Err(io::Error::other("not in this build")),
+        Asked::Init(init) => init::write(init.as_ref()).map(|()| Exit::Good),
+        Asked::DryRun(plan, how) => {
+            dry_run::print(&plan, how.prompts.as_deref(), &mut io::stdout().lock()).map(|()| Exit::Good)
+        }
+        Asked::Run(plan, how) => deeds::run(&plan, &how, &facts),
+        Asked::Sim(plan) => deeds::sim(&plan),
+        Asked::Report { dir, json } => deeds::report(&dir, json),
     };
     match done {
-        Ok(()) => Exit::Good.into(),
+        Ok(exit) => exit.into(),
         // Whoever reads our output may have seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Good.into(),
         Err(error) => {

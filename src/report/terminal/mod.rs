@@ -8,11 +8,13 @@ mod latency;
 mod page;
 mod server;
 mod slowest;
+mod spread;
 mod stages;
 mod table;
 mod volume;
 
 pub use page::Style;
+pub use spread::spread;
 
 use super::Summary;
 use page::Page;

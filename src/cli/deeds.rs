@@ -1,0 +1,197 @@
+//! What was asked for, done: runs, the simulator on its own, reports of earlier runs. Decides the exit status, no number.
+
+use super::{Ending, Exit, Invocation, Signal};
+use crate::clock;
+use crate::host::{self, Facts};
+use crate::plan::{Plan, Require, SimPlan, format_cpus};
+use crate::report::terminal::{self, Style, spread};
+use crate::report::{Host, Summary, Verdict};
+use crate::run::{self, Done, Interrupts, RunError, Screen};
+use crate::sim::Sim;
+use crate::store::Results;
+use crate::time::Span;
+use crate::watch::Show;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+/// How often the simulator on its own looks whether it is to stop.
+const LOOK: Span = Span::from_ms(50);
+
+/// Makes the runs of a plan, tells of each, and of all together.
+pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Exit> {
+    // Where even this is forbidden the plan was checked against what cannot be had: the run says so by its failures.
+    let _ = host::raise_files();
+    let interrupts = Interrupts::catch()?;
+    let host = machine(facts);
+    let mut summaries = Vec::new();
+    let mut worst = Exit::Good;
+    for nth in 0..plan.load.repeat {
+        let plan = nth_run(plan, nth);
+        let screen = Screen { show: show(&plan), out: io::stderr() };
+        match run::run(&plan, how.prompts.as_deref(), &host, &interrupts, screen) {
+            Ok(done) => {
+                let exit = ending(&plan, &done, &interrupts).into();
+                tell(&plan, &done)?;
+                worst = if worst == Exit::Good { exit } else { worst };
+                summaries.push(done.summary);
+            }
+            Err(error) => {
+                writeln!(io::stderr(), "error: {error}")?;
+                return Ok(status(&error, &interrupts));
+            }
+        }
+        if interrupts.count() > 0 {
+            break;
+        }
+    }
+    if summaries.len() > 1 && !plan.output.json {
+        write!(io::stdout().lock(), "{}", spread(&summaries))?;
+    }
+    Ok(worst)
+}
+
+/// The plan of the `nth` of several runs: prompts and arrivals of its own, and a directory of its own.
+fn nth_run(plan: &Plan, nth: u32) -> Plan {
+    let mut plan = plan.clone();
+    if plan.load.repeat > 1 {
+        plan.load.seed = plan.load.seed.wrapping_add(u64::from(nth));
+        plan.output.dir = plan.output.dir.map(|dir| format!("{dir}/{}", nth + 1));
+    }
+    plan
+}
+
+fn machine(facts: &Facts) -> Host {
+    Host {
+        cpus: facts.cpus.len() as u64,
+        cpu_list: format_cpus(&facts.cpus),
+        cpu_model: facts.cpu_model.clone(),
+        kernel: facts.kernel.clone(),
+        memory_bytes: facts.memory_bytes,
+        shard_cpus: Vec::new(),
+    }
+}
+
+fn show(plan: &Plan) -> Show {
+    if plan.output.quiet {
+        Show::Quiet
+    } else if io::stderr().is_terminal() {
+        Show::Live(Box::new(|| columns(io::stderr())))
+    } else {
+        Show::Plain
+    }
+}
+
+/// Columns of a terminal; of anything else, what a report is made for.
+fn columns(terminal: impl AsFd) -> usize {
+    /// Nothing can be read on less.
+    const NARROWEST: usize = 40;
+    let size = rustix::termios::tcgetwinsize(terminal).map(|size| usize::from(size.ws_col));
+    size.ok().filter(|columns| *columns > 0).map_or(Style::default().width, |columns| columns.max(NARROWEST))
+}
+
+/// Says what a run found, and where it is kept.
+fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if plan.output.json {
+        out.write_all(done.summary.to_json().as_bytes())?;
+    } else {
+        out.write_all(page(&done.summary, plan.output.verbose).as_bytes())?;
+    }
+    out.flush()?;
+    let mut err = io::stderr().lock();
+    for failure in &done.failures {
+        writeln!(err, "error: {failure}")?;
+    }
+    if !plan.output.quiet {
+        writeln!(err, "results in {}", done.dir.display())?;
+    }
+    Ok(())
+}
+
+fn page(summary: &Summary, verbose: bool) -> String {
+    let colour =
+        io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    terminal::text(summary, &Style { colour, verbose, width: columns(io::stdout()) })
+}
+
+/// What is to be said of a run by its exit status.
+fn ending(plan: &Plan, done: &Done, interrupts: &Interrupts) -> Ending {
+    let load = &done.summary.total.load;
+    let over = load.completed + load.failed - load.failed_by_us.min(load.failed);
+    let errors = over - load.completed;
+    let too_many = over > 0 && share(errors, over) > plan.max_error_share;
+    let verdict = done.summary.client.verdict;
+    Ending {
+        interrupted: signal(interrupts),
+        failed: !done.failures.is_empty(),
+        target_failed: load.completed == 0 || too_many,
+        untrusted: match plan.require {
+            Require::Valid => verdict != Verdict::Valid,
+            Require::Suspect => verdict == Verdict::Invalid,
+            Require::Any => false,
+        },
+        crossed: false,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share to be compared with one the user wrote")]
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+fn signal(interrupts: &Interrupts) -> Option<Signal> {
+    match interrupts.status()? {
+        143 => Some(Signal::Terminate),
+        _ => Some(Signal::Interrupt),
+    }
+}
+
+/// The status of a run that measured nothing.
+fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
+    match error {
+        RunError::Plan(_) => Exit::BadPlan,
+        RunError::Target(_) => Exit::TargetFailed,
+        RunError::Own(_) => Exit::Failed,
+        RunError::Interrupted => signal(interrupts).map_or(Exit::Failed, Exit::Interrupted),
+    }
+}
+
+/// Serves as the simulator until it is told to stop; then its own account.
+pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
+    let _ = host::raise_files();
+    let interrupts = Interrupts::catch()?;
+    let sim = match Sim::start(&run::simulator_config(plan)) {
+        Ok(sim) => sim,
+        Err(error) => {
+            writeln!(io::stderr(), "error: {error}")?;
+            return Ok(Exit::Failed);
+        }
+    };
+    writeln!(
+        io::stderr(),
+        "simulator at http://{} on cpus {}; Ctrl-C ends it",
+        sim.address(),
+        format_cpus(&plan.cpus)
+    )?;
+    while interrupts.count() == 0 {
+        clock::sleep(LOOK);
+    }
+    write!(io::stdout().lock(), "{}", sim.join())?;
+    // Being told to stop is how a server ends.
+    Ok(Exit::Good)
+}
+
+/// Prints the report of a results directory again.
+pub(super) fn report(dir: &Path, json: bool) -> io::Result<Exit> {
+    let summary = match Results::open(dir).and_then(|results| results.read_summary()) {
+        Ok(summary) => summary,
+        Err(error) => {
+            writeln!(io::stderr(), "error: {error}")?;
+            return Ok(Exit::BadPlan);
+        }
+    };
+    let text = if json { summary.to_json() } else { page(&summary, false) };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(Exit::Good)
+}

@@ -1,0 +1,225 @@
+//! The end of a run: what the shards left is merged, analysed, written and handed over, whatever became of each.
+//!
+//! It must not lose what was measured: a failure here becomes words beside the numbers.
+
+use super::fleet::Left;
+use super::histograms::Histograms;
+use super::target::Target;
+use super::{Interrupts, simulator};
+use crate::analysis::{Facts, Findings, ShardFacts, StageFacts, Thresholds};
+use crate::plan::Plan;
+use crate::record::{Audit, Recorder};
+use crate::report::{self, About, AboutShard, AboutStage, Ended, Stamps, Summary};
+use crate::schedule::Load;
+use crate::shard::{Measured, Orders};
+use crate::sim::SimHandle;
+use crate::store::{Results, RowWriter, RowsWritten};
+use crate::time::{Instant, Span};
+use std::path::PathBuf;
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Done {
+    /// What was found.
+    pub summary: Summary,
+    /// Where it was written.
+    pub dir: PathBuf,
+    /// What went wrong on our own side, in words: a shard that failed, rows or files that could not be written.
+    pub failures: Vec<String>,
+}
+
+/// What is known of a run when its shards have ended.
+pub struct Story<'a> {
+    pub plan: &'a Plan,
+    pub host: &'a report::Host,
+    pub id: String,
+    pub target: Target,
+    pub orders: &'a Orders,
+    pub start: Instant,
+    pub start_unix_ns: u64,
+    pub ended: Instant,
+}
+
+/// The shards' own, in order, one place for each kind.
+#[derive(Default)]
+struct Merged {
+    recorders: Vec<Recorder>,
+    audits: Vec<Audit>,
+    facts: Vec<ShardFacts>,
+    about: Vec<AboutShard>,
+    clock_bound: Span,
+    clock_steps: u64,
+    stamps: Stamps,
+}
+
+impl Story<'_> {
+    /// Merges, analyses and writes.
+    pub fn conclude(
+        self,
+        left: Vec<Left>,
+        histograms: Histograms,
+        writer: RowWriter,
+        sim: Option<SimHandle>,
+        interrupts: &Interrupts,
+        results: &Results,
+    ) -> Done {
+        let mut failures = Vec::new();
+        let mut merged = Merged::default();
+        for left in left {
+            merged.add(left, self.orders, self.start, &histograms, &mut failures);
+        }
+        failures.extend(histograms.finish().err().map(|error| error.to_string()));
+        let rows = writer.finish();
+        failures.extend(lost_rows(&rows));
+        // The queue is one for all shards, and so are the rows it refused.
+        if let Some(first) = merged.facts.first_mut() {
+            first.rows_dropped = rows.dropped + rows.lost;
+        }
+        let interrupted = interrupts.count() > 0;
+        let facts = Facts {
+            stages: self.stage_facts(interrupted),
+            shards: merged.facts,
+            clock_bound: merged.clock_bound,
+            clock_steps: merged.clock_steps,
+        };
+        let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &Thresholds::default());
+        let simulator = sim.map(|sim| simulator::account(&sim.join()));
+        let ended = match (interrupted, failures.is_empty()) {
+            (true, _) => Ended::Interrupted,
+            (false, false) => Ended::Failed,
+            (false, true) => Ended::Complete,
+        };
+        let about = self.about(ended, merged.about, merged.stamps, simulator);
+        let summary = Summary::of(&findings, &merged.recorders, &facts, about);
+        failures.extend(results.write_summary(&summary).err().map(|error| error.to_string()));
+        Done { summary, dir: results.dir().to_path_buf(), failures }
+    }
+
+    fn stage_facts(&self, interrupted: bool) -> Vec<StageFacts> {
+        let schedule = &self.orders.schedule;
+        let counts = if schedule.is_open() { schedule.counts() } else { Vec::new() };
+        let facts = schedule.stages().iter().enumerate().map(|(nth, stage)| StageFacts {
+            requested_rate: match stage.load {
+                // Of a ramp that takes one second: its mean.
+                Load::Open { rate_per_s, .. } => Some(rate_per_s.integral(1.0, 1.0)),
+                Load::Closed { .. } => None,
+            },
+            due: counts.get(nth).copied().filter(|_| !interrupted),
+        });
+        facts.collect()
+    }
+
+    fn about(
+        self,
+        ended: Ended,
+        shards: Vec<AboutShard>,
+        stamps: Stamps,
+        simulator: Option<report::Simulator>,
+    ) -> About {
+        let plan = self.plan;
+        let stages = self.orders.schedule.stages().iter().zip(0..).map(|(stage, nth)| AboutStage {
+            name: format!("{nth}"),
+            arrival: match stage.load {
+                Load::Open { process, .. } => Some(process.to_string()),
+                Load::Closed { .. } => None,
+            },
+            requested_concurrency: match stage.load {
+                Load::Open { .. } => plan.load.max_concurrency.map(u64::from),
+                Load::Closed { slots, .. } => whole(slots.peak()),
+            },
+        });
+        let mut caveats = plan.caveats.clone();
+        if !self.target.workload.input_is_exact()
+            && self.target.probe.as_ref().is_none_or(|found| found.fit.is_none())
+        {
+            caveats.push(
+                "lengths of prompts are estimates: no tokenizer, and no calibration by the server's counts"
+                    .into(),
+            );
+        }
+        About {
+            run: report::Run {
+                id: self.id.clone(),
+                start_unix_ns: self.start_unix_ns,
+                start_mono_ns: self.start.as_ns(),
+                duration_ns: (self.ended - self.start).as_ns(),
+                window_ns: 0,
+                version: env!("CARGO_PKG_VERSION").into(),
+                seed: plan.load.seed,
+                ended,
+                tags: plan.output.tags.iter().cloned().collect(),
+            },
+            config: About::config_of(plan),
+            host: report::Host {
+                shard_cpus: plan.client.cpus.iter().map(|cpu| *cpu as u64).collect(),
+                ..self.host.clone()
+            },
+            stages: stages.collect(),
+            shards,
+            caveats,
+            stamps,
+            simulator,
+            target: self.target.found(plan),
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a number of slots is whole and small"
+)]
+fn whole(slots: f64) -> Option<u64> {
+    Some(slots as u64)
+}
+
+impl Merged {
+    /// Adds what one shard left; what it did not leave is said.
+    fn add(
+        &mut self,
+        left: Left,
+        orders: &Orders,
+        start: Instant,
+        histograms: &Histograms,
+        failures: &mut Vec<String>,
+    ) {
+        let Left { number, cpu, outcome } = left;
+        let mut facts = ShardFacts::default();
+        let mut about = AboutShard { cpu: Some(cpu as u64), ..AboutShard::default() };
+        let mut measured = None;
+        match outcome {
+            None => facts.failed = Some("it did not end in time, and what it counted is not here".into()),
+            Some(outcome) => {
+                let counters = outcome.counters;
+                facts.reads = counters.reads;
+                facts.lost_stamps = counters.stamps_lost;
+                facts.queue_overflows = counters.cq_overflows + counters.cq_lost;
+                facts.failed = outcome.died;
+                about.cpu_time_ns = Some(outcome.cpu_time.as_ns());
+                about.buffer_shortages = counters.enobufs;
+                self.stamps.software += counters.reads - counters.stamps_lost;
+                self.stamps.user += counters.stamps_lost;
+                self.clock_bound = self.clock_bound.max(outcome.clock_bound);
+                self.clock_steps = self.clock_steps.max(outcome.clock_steps);
+                measured = outcome.measured;
+            }
+        }
+        failures.extend(
+            facts.failed.as_ref().map(|why| format!("shard {number} failed: {why}; the others report")),
+        );
+        // A shard that left nothing still has its place, empty, among the others.
+        let mut measured =
+            measured.unwrap_or_else(|| Measured::new(&orders.schedule, start, number, orders.shards));
+        histograms.last(measured.take_interval());
+        let Measured { recorder, audit, .. } = measured;
+        self.recorders.push(recorder);
+        self.audits.push(audit);
+        self.facts.push(facts);
+        self.about.push(about);
+    }
+}
+
+fn lost_rows(rows: &RowsWritten) -> Option<String> {
+    let error = rows.error.as_ref()?;
+    Some(format!("{} rows are missing from records.jsonl: {error}; the statistics are whole", rows.lost))
+}

@@ -1,0 +1,97 @@
+//! One request and its answer on a connection of its own, made by blocking calls: for before the run, when nothing is measured.
+//!
+//! It must not be used for load: its instants are those of this thread, not of the kernel.
+
+use crate::clock;
+use crate::time::{Instant, Span};
+use crate::wire::{Bears, Closed, ErrorClass, Expect, Heard, Progress, Reply, Response};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// One answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// How it ended.
+    pub reply: Reply,
+    /// The body of a unary answer.
+    pub body: Vec<u8>,
+    /// How long the connection took to come up: a round trip.
+    pub round_trip: Span,
+    /// When the request was sent.
+    pub sent: Instant,
+    /// When its first token-bearing event was read.
+    pub first: Option<Instant>,
+    /// When its last token-bearing event was read.
+    pub last: Option<Instant>,
+}
+
+/// What is expected of the answer.
+#[derive(Copy, Clone, Debug)]
+pub enum Kind {
+    /// A stream of events.
+    Stream(Expect),
+    /// One body.
+    Unary(Expect),
+}
+
+fn duration(span: Span) -> Duration {
+    // A timeout of zero means "none" to the system.
+    Duration::from_nanos(u64::try_from(span.as_ns()).unwrap_or(0).max(1_000))
+}
+
+/// Sends `request` to `address` and reads the answer to its end, within `limit` altogether.
+///
+/// # Errors
+/// The connection cannot be made. What goes wrong after that is in [`Answer::reply`].
+pub fn exchange(address: SocketAddr, request: &[u8], kind: Kind, limit: Span) -> io::Result<Answer> {
+    let begun = clock::now();
+    let mut stream = TcpStream::connect_timeout(&address, duration(limit))?;
+    let round_trip = clock::now() - begun;
+    stream.set_nodelay(true)?;
+    let (mut response, mut first, mut last) = match kind {
+        Kind::Stream(expect) => (Response::new(expect), None, None),
+        Kind::Unary(expect) => (Response::unary(expect), None, None),
+    };
+    let sent = clock::now();
+    // A server may answer and close before it has read all: what it said is read all the same.
+    let _ = stream.write_all(request);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let left = begun + limit - clock::now();
+        let read = if left > Span::ZERO {
+            stream.set_read_timeout(Some(duration(left)))?;
+            stream.read(&mut buffer)
+        } else {
+            Err(ErrorKind::TimedOut.into())
+        };
+        let now = clock::now();
+        let mut hear = |heard: Heard| {
+            if let Heard::Delta(delta) = heard
+                && delta.bears != Bears::Nothing
+            {
+                first.get_or_insert(now);
+                last = Some(now);
+            }
+        };
+        let over = match read {
+            Ok(0) => {
+                response.closed(Closed::Fin, &mut hear);
+                true
+            }
+            Ok(n) => response.read(&buffer[..n], &mut hear) != Progress::More,
+            Err(error) if error.kind() == ErrorKind::Interrupted => false,
+            Err(error) => {
+                let timed_out = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+                let how = if timed_out { Closed::TimedOut(ErrorClass::TimeoutTotal) } else { Closed::Reset };
+                response.closed(how, &mut hear);
+                true
+            }
+        };
+        if over {
+            break;
+        }
+    }
+    let reply = response.reply();
+    Ok(Answer { reply, body: response.body().to_vec(), round_trip, sent, first, last })
+}

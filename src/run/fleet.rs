@@ -1,0 +1,197 @@
+//! The shards of one run: started together, told when to send and when to stop, and joined, whatever becomes of them.
+//!
+//! It must not look at what they measured.
+
+use super::{Interrupts, RunError};
+use crate::clock;
+use crate::record::ShardGauge;
+use crate::ring::{Coalesce, CoreError};
+use crate::schedule::Extent;
+use crate::shard::{IntervalSink, Order, Orders, Outcome, RowSink, Shard, Standing};
+use crate::time::{Instant, Span};
+use crate::watch::Progress;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// How often the fleet is looked at: the precision of the end of a cool-down, which nothing measured depends on.
+const LOOK: Span = Span::from_ms(5);
+
+/// From "all are ready" to the first due instant: every shard has seen the start by then.
+const LEAD: Span = Span::from_ms(50);
+
+/// How long unmeasured requests may go on after the last measured one: a usual answer ends by itself within it.
+const GRACE: Span = Span::from_s(2);
+
+/// How long an interrupted run waits for what is in flight.
+const INTERRUPTED_DRAIN: Span = Span::from_s(30);
+
+/// How long a shard may take to cancel what it has in flight: one that does not is stuck, and the others report.
+const STUCK: Span = Span::from_s(10);
+
+struct Member {
+    number: u16,
+    cpu: usize,
+    handle: Option<JoinHandle<Result<Outcome, CoreError>>>,
+    standing: Arc<Standing>,
+}
+
+impl Member {
+    fn is_gone(&self) -> bool {
+        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+/// All shards of a run.
+pub struct Fleet {
+    orders: Arc<Orders>,
+    members: Vec<Member>,
+    gauges: Vec<Arc<ShardGauge>>,
+}
+
+/// What is left of one shard.
+pub struct Left {
+    /// Its number.
+    pub number: u16,
+    /// Its CPU.
+    pub cpu: usize,
+    /// What it counted, unless it is stuck.
+    pub outcome: Option<Outcome>,
+}
+
+impl Fleet {
+    /// Starts a shard on each of `cpus`, and waits until all have their connections. Nothing is due yet.
+    ///
+    /// # Errors
+    /// A shard cannot have its thread, its core or its ring; those already started are told to end.
+    pub fn start(
+        orders: Arc<Orders>,
+        cpus: &[usize],
+        coalesce: Coalesce,
+        mut sinks: impl FnMut() -> (RowSink, IntervalSink),
+        interrupts: &Interrupts,
+    ) -> Result<Self, RunError> {
+        let mut fleet = Self { orders, members: Vec::new(), gauges: Vec::new() };
+        for (&cpu, number) in cpus.iter().zip(0_u16..) {
+            let gauge = Arc::new(ShardGauge::new());
+            let standing = Arc::new(Standing::default());
+            let (rows, intervals) = sinks();
+            let shard = Shard {
+                number,
+                cpu,
+                coalesce,
+                orders: fleet.orders.clone(),
+                gauge: gauge.clone(),
+                standing: standing.clone(),
+                rows,
+                intervals,
+            };
+            let handle = shard
+                .start()
+                .map_err(|error| RunError::Own(format!("no thread for shard {number}: {error}")));
+            let handle = fleet.or_end(handle)?;
+            fleet.members.push(Member { number, cpu, handle: Some(handle), standing });
+            fleet.gauges.push(gauge);
+        }
+        while !fleet.members.iter().all(|member| member.standing.is_ready()) {
+            if let Some(gone) = fleet.members.iter_mut().find(|member| member.is_gone()) {
+                let why = failure(gone);
+                return fleet.or_end(Err(why));
+            }
+            if interrupts.count() > 0 {
+                return fleet.or_end(Err(RunError::Interrupted));
+            }
+            clock::sleep(LOOK);
+        }
+        Ok(fleet)
+    }
+
+    /// Ends every shard when `result` is a failure.
+    fn or_end<T>(&self, result: Result<T, RunError>) -> Result<T, RunError> {
+        if result.is_err() {
+            self.orders.control.give(Order::Abandon);
+        }
+        result
+    }
+
+    /// What each shard shows while it runs.
+    pub fn gauges(&self) -> &[Arc<ShardGauge>] {
+        &self.gauges
+    }
+
+    /// Fixes the run's zero.
+    pub fn begin(&self) -> Instant {
+        let start = clock::now() + LEAD;
+        self.orders.control.start_at(start);
+        start
+    }
+
+    /// Lets the run go on to its end, or until it is interrupted; then drains, and joins the shards.
+    pub fn conduct(mut self, start: Instant, interrupts: &Interrupts, progress: &Progress) -> Vec<Left> {
+        let window_end = window_end(&self.orders, start);
+        while !self.all_gone() {
+            clock::sleep(LOOK);
+            if interrupts.count() > 0 {
+                progress
+                    .say("interrupted: no more is sent; what is in flight may end (once more to cancel it)");
+                self.give_up(interrupts);
+                break;
+            }
+            let over =
+                self.members.iter().all(|member| member.is_gone() || member.standing.is_measured_over());
+            if over && clock::now() >= window_end {
+                self.drain(GRACE, interrupts, u8::MAX);
+                break;
+            }
+        }
+        self.orders.control.give(Order::Abandon);
+        self.wait_until(clock::now() + STUCK, || false);
+        self.members.iter_mut().map(join).collect()
+    }
+
+    /// Interrupted once: what is in flight may end; twice: it may not.
+    fn give_up(&self, interrupts: &Interrupts) {
+        self.drain(INTERRUPTED_DRAIN, interrupts, 2);
+    }
+
+    fn drain(&self, limit: Span, interrupts: &Interrupts, patience: u8) {
+        self.orders.control.give(Order::Drain);
+        self.wait_until(clock::now() + limit, || interrupts.count() >= patience);
+    }
+
+    fn wait_until(&self, until: Instant, mut stop: impl FnMut() -> bool) {
+        while !self.all_gone() && clock::now() < until && !stop() {
+            clock::sleep(LOOK);
+        }
+    }
+
+    fn all_gone(&self) -> bool {
+        self.members.iter().all(Member::is_gone)
+    }
+}
+
+/// Before the last window is over the load must not stop, even if its last request has been answered.
+fn window_end(orders: &Orders, start: Instant) -> Instant {
+    let schedule = &orders.schedule;
+    let timed = schedule.stages().iter().all(|stage| matches!(stage.extent, Extent::Duration(_)));
+    let last = schedule.timetable().windows().last().expect("a schedule has a window");
+    if timed { start + (last.measured_until - schedule.start()) } else { start }
+}
+
+fn join(member: &mut Member) -> Left {
+    let (number, cpu) = (member.number, member.cpu);
+    let handle = member.handle.take_if(|handle| handle.is_finished());
+    // A thread that panicked outside its own net left nothing; so did one that is stuck.
+    let outcome = handle.and_then(|handle| handle.join().ok()).and_then(Result::ok);
+    Left { number, cpu, outcome }
+}
+
+fn failure(member: &mut Member) -> RunError {
+    let number = member.number;
+    match member.handle.take().map(JoinHandle::join) {
+        Some(Ok(Err(error))) => RunError::Own(format!("shard {number}: {error}")),
+        Some(Ok(Ok(Outcome { died: Some(words), .. }))) => {
+            RunError::Own(format!("shard {number} failed: {words}"))
+        }
+        _ => RunError::Own(format!("shard {number} ended before the run began")),
+    }
+}

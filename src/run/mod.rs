@@ -1,0 +1,143 @@
+//! The story of a run: look at the target, start the shards, let them send, join them, analyse, write, report.
+//!
+//! It decides no number: it carries facts from where they are made to where they are judged.
+
+mod address;
+mod conclusion;
+mod error;
+mod exchange;
+mod fleet;
+mod histograms;
+mod interrupt;
+mod off_core;
+mod probe;
+mod simulator;
+mod target;
+
+pub use conclusion::Done;
+pub use error::RunError;
+pub use interrupt::Interrupts;
+pub use simulator::config as simulator_config;
+
+use crate::clock;
+use crate::plan::{Output, Plan};
+use crate::report;
+use crate::ring::Coalesce;
+use crate::schedule::Extent;
+use crate::shard::{Control, Orders, RowSink};
+use crate::store::{Existing, Results, RowQueue};
+use crate::time::Span;
+use crate::watch::{Progress, Show};
+use conclusion::Story;
+use fleet::Fleet;
+use histograms::Intervals;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use target::Target;
+
+/// How progress is shown, and where.
+pub struct Screen<W> {
+    /// How.
+    pub show: Show,
+    /// Where.
+    pub out: W,
+}
+
+/// Makes one run of `plan` on `host`. `prompts` is the text of the plan's file of prompts, if it has one.
+///
+/// # Errors
+/// Nothing was measured: the target cannot be driven, or we cannot drive it.
+pub fn run(
+    plan: &Plan,
+    prompts: Option<&str>,
+    host: &report::Host,
+    interrupts: &Interrupts,
+    screen: Screen<impl Write + Send + 'static>,
+) -> Result<Done, RunError> {
+    let sim_cpus = plan.sim.iter().flat_map(|sim| sim.cpus.iter().copied());
+    off_core::stay_off(plan.client.cpus.iter().copied().chain(sim_cpus));
+    let sim = simulator::start(plan.sim.as_ref())?;
+    let mut plan = plan.clone();
+    if let Some(sim) = &sim {
+        plan.target.endpoint.port = sim.address().port();
+    }
+    let id = name(clock::unix_ns());
+    let target = Target::look(&plan, prompts, &id)?;
+    let results = directory(&plan.output, &target.model)?;
+    results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
+
+    let orders = Arc::new(orders(&plan, &target));
+    let (rows, intervals) = (RowQueue::new(plan.output.records), Intervals::new());
+    let sinks = || (row_sink(&rows), intervals.sink());
+    let fleet = Fleet::start(orders.clone(), &plan.client.cpus, Coalesce::Auto, sinks, interrupts)?;
+
+    let start = fleet.begin();
+    let start_unix_ns = unix_ns_at(start);
+    let writer = results.start_records(rows, start, || ()).map_err(RunError::of_store)?;
+    let log = results.start_histograms(start_unix_ns).map_err(RunError::of_store)?;
+    let histograms = intervals
+        .collect(log, plan.client.cpus.len())
+        .map_err(|error| RunError::Own(format!("no thread for the histograms: {error}")))?;
+    let Screen { show, out } = screen;
+    let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ())
+        .map_err(|error| RunError::Own(format!("no thread for the progress: {error}")))?;
+    let left = fleet.conduct(start, interrupts, &progress);
+    progress.finish();
+
+    let ended = clock::now();
+    let story = Story { plan: &plan, host, id, target, orders: &orders, start, start_unix_ns, ended };
+    Ok(story.conclude(left, histograms, writer, sim, interrupts, &results))
+}
+
+/// The run's name: its second since 1970 and what is left of its nanoseconds, short and in order.
+fn name(unix_ns: u64) -> String {
+    format!("{:x}-{:04x}", unix_ns / 1_000_000_000, (unix_ns % 1_000_000_000) >> 14)
+}
+
+/// The unix time of an instant.
+fn unix_ns_at(instant: crate::time::Instant) -> u64 {
+    let from_now = instant - clock::now();
+    clock::unix_ns().saturating_add_signed(from_now.as_ns())
+}
+
+fn directory(output: &Output, model: &str) -> Result<Results, RunError> {
+    let results = match &output.dir {
+        Some(dir) => Results::create(Path::new(dir), Existing::Refuse),
+        None => Results::create_default(Path::new("."), clock::unix_ns(), model),
+    };
+    results.map_err(RunError::of_store)
+}
+
+fn orders(plan: &Plan, target: &Target) -> Orders {
+    let client = &plan.client;
+    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
+    let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or(crate::plan::GUESSED_E2E));
+    Orders {
+        schedule: plan.schedule(),
+        workload: target.workload.clone(),
+        address: target.address,
+        api: plan.target.api,
+        choices: probe::choices(plan),
+        timeouts: plan.target.timeouts,
+        shards: u16::try_from(client.cpus.len()).expect("a plan has fewer shards than that"),
+        connections: client.connections,
+        max_in_flight: plan.load.max_concurrency.and_then(|most| usize::try_from(most).ok()),
+        preconnect: if client.preconnect { in_flight.min(client.connections) } else { 0 },
+        record_gaps: plan.output.record_gaps,
+        control: Control::default(),
+    }
+}
+
+fn row_sink(rows: &RowQueue) -> RowSink {
+    let sender = rows.sender();
+    Box::new(move |record| sender.send(record))
+}
+
+/// How long the load is to last, where the plan tells.
+fn planned(orders: &Orders) -> Option<Span> {
+    let schedule = &orders.schedule;
+    let timed = schedule.stages().iter().all(|stage| matches!(stage.extent, Extent::Duration(_)));
+    let last = schedule.timetable().windows().last()?;
+    timed.then(|| last.measured_until - schedule.start())
+}

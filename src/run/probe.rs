@@ -1,0 +1,221 @@
+//! What a few requests tell before the run: model, streaming, usage, whether the asked length is honoured, idle times.
+//!
+//! It must not measure anything that the report compares: its instants are a thread's, not the kernel's.
+
+use super::RunError;
+use super::exchange::{Answer, Kind, exchange};
+use crate::clock;
+use crate::plan::Plan;
+use crate::time::{Span, format_span};
+use crate::wire::{ErrorClass, Expect, error_message, model_ids};
+use crate::workload::{Request, TokenFit, Workload};
+use std::net::SocketAddr;
+
+/// Where a server names its models.
+const MODELS: &str = "/v1/models";
+
+/// Lengths of the probe's prompts in words: far enough apart to tell the template's tokens from the words' own.
+const WORDS: [u32; 3] = [16, 144, 144];
+
+/// Answers are short, so that a slow server is not kept long, and long enough for a TPOT.
+const OUTPUT_TOKENS: u32 = 8;
+
+/// How often a server that is not ready is asked again.
+const RETRY: Span = Span::from_ms(250);
+
+/// Longer than a cold server takes for its first answer; less than anyone waits for a mistake to show.
+const LONGEST_ANSWER: Span = Span::from_s(60);
+
+/// What the probe found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Whether the server counts tokens.
+    pub counts_tokens: bool,
+    /// Whether answers have the length asked for.
+    pub honours_output_tokens: Option<bool>,
+    /// A round trip: the fastest of the connects.
+    pub round_trip: Span,
+    /// The fastest TTFT.
+    pub idle_ttft: Option<Span>,
+    /// The fastest TPOT.
+    pub idle_tpot: Option<Span>,
+    /// Tokens of words, where the server's counts tell.
+    pub fit: Option<TokenFit>,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+}
+
+impl Findings {
+    /// How long a request of the plan takes on an idle server, where the probe could tell.
+    pub fn expected_e2e(&self, plan: &Plan) -> Option<Span> {
+        let decoding = self.idle_tpot.unwrap_or_default().as_s_f64() * plan.payload.mean_output_tokens();
+        Some(self.idle_ttft? + Span::from_s_f64(decoding))
+    }
+}
+
+/// The model to ask for: the plan's, or the first that the server names.
+pub fn model(plan: &Plan, address: SocketAddr) -> Result<String, RunError> {
+    if let Some(model) = &plan.target.model {
+        return Ok(model.clone());
+    }
+    let answer = get(plan, address, MODELS)?;
+    let models = model_ids(&answer.body);
+    models.into_iter().next().ok_or_else(|| {
+        let said = said(&answer);
+        RunError::Target(format!("GET {MODELS} names no model ({said}): give one with --model"))
+    })
+}
+
+fn get(plan: &Plan, address: SocketAddr, path: &str) -> Result<Answer, RunError> {
+    let mut request = Vec::new();
+    let head = plan.head_of_get(path).map_err(|fault| RunError::Plan(fault.to_string()))?;
+    head.write(0, 0, &mut request);
+    exchange(address, &request, Kind::Unary(expect(plan)), LONGEST_ANSWER)
+        .map_err(|error| unreachable_target(plan, &error))
+}
+
+fn expect(plan: &Plan) -> Expect {
+    Expect { api: plan.target.api, choices: choices(plan), reused: false }
+}
+
+/// `n` of every request.
+pub fn choices(plan: &Plan) -> u16 {
+    u16::try_from(plan.payload.choices).expect("a plan asks for at most 128 choices")
+}
+
+fn unreachable_target(plan: &Plan, error: &std::io::Error) -> RunError {
+    RunError::Target(format!(
+        "{}: cannot connect ({error}): is the server running? --wait-ready 60s waits for it",
+        plan.target.endpoint.url()
+    ))
+}
+
+fn said(answer: &Answer) -> String {
+    let reply = &answer.reply;
+    let words = reply.detail.clone().or_else(|| error_message(&answer.body));
+    match (reply.status, words) {
+        (Some(status), Some(words)) => format!("{status}: {words}"),
+        (Some(status), None) => format!("status {status}"),
+        (None, Some(words)) => words.into(),
+        (None, None) => reply.error.map_or("nothing", ErrorClass::name).into(),
+    }
+}
+
+/// Waits until the server answers anything at all but a 5xx.
+pub fn wait_ready(plan: &Plan, address: SocketAddr, limit: Span) -> Result<(), RunError> {
+    let until = clock::now() + limit;
+    loop {
+        let answer = get(plan, address, MODELS);
+        if let Ok(Answer { reply, .. }) = &answer
+            && reply.status.is_some_and(|status| status < 500)
+        {
+            return Ok(());
+        }
+        if clock::now() >= until {
+            let last = match answer {
+                Ok(answer) => said(&answer),
+                Err(error) => error.to_string(),
+            };
+            let limit = format_span(limit);
+            return Err(RunError::Target(format!(
+                "the server was not ready within {limit}; at last: {last}"
+            )));
+        }
+        clock::sleep(RETRY);
+    }
+}
+
+/// Asks the server a few requests of the workload's own kind.
+///
+/// # Errors
+/// None of them worked: in the server's own words.
+pub fn probe(plan: &Plan, address: SocketAddr, workload: &Workload) -> Result<Findings, RunError> {
+    let head = plan.head_of_probe().map_err(|fault| RunError::Plan(fault.to_string()))?;
+    let mut answers = Vec::new();
+    let mut failure = None;
+    for (words, nth) in WORDS.into_iter().zip(0..) {
+        let mut request = Request::new();
+        workload.probe(&head, nth, words, OUTPUT_TOKENS, &mut request);
+        let answer = exchange(address, &request.to_bytes(), Kind::Stream(expect(plan)), LONGEST_ANSWER)
+            .map_err(|error| unreachable_target(plan, &error))?;
+        match answer.reply.error {
+            None => answers.push((words, answer)),
+            // The server is there and may only be busy: the next try may go better.
+            Some(ErrorClass::Http5xx | ErrorClass::Http429) => failure = Some(answer),
+            Some(_) => return Err(cannot_work(plan, &answer)),
+        }
+    }
+    match (answers.is_empty(), failure) {
+        (true, Some(failure)) => Err(cannot_work(plan, &failure)),
+        (_, failure) => {
+            let mut found = findings(plan, &answers, workload);
+            if let Some(failure) = failure {
+                found.notes.push(format!("a request of the probe failed: {}", said(&failure)));
+            }
+            Ok(found)
+        }
+    }
+}
+
+fn cannot_work(plan: &Plan, answer: &Answer) -> RunError {
+    let url = plan.target.endpoint.url();
+    let class = answer.reply.error.map_or("", ErrorClass::name);
+    let remedy = match answer.reply.error {
+        Some(ErrorClass::NotAStream) => {
+            "; the server answered without streaming, and lowrho measures streams: look at its options and at --extra-body"
+        }
+        Some(ErrorClass::TimeoutTotal) => "; --no-probe starts the run all the same",
+        _ => "",
+    };
+    RunError::Target(format!("POST {url} failed at the probe: {class}: {}{remedy}", said(answer)))
+}
+
+fn findings(plan: &Plan, answers: &[(u32, Answer)], workload: &Workload) -> Findings {
+    let fastest = |spans: Vec<Span>| spans.into_iter().min();
+    let counted: Vec<(u32, u64)> = answers
+        .iter()
+        .filter_map(|(words, answer)| Some((*words, answer.reply.usage.prompt_tokens?)))
+        .collect();
+    let mut found = Findings {
+        counts_tokens: answers.iter().all(|(_, answer)| answer.reply.usage.completion_tokens.is_some()),
+        round_trip: fastest(answers.iter().map(|(_, answer)| answer.round_trip).collect())
+            .unwrap_or_default(),
+        idle_ttft: fastest(answers.iter().filter_map(|(_, a)| Some(a.first? - a.sent)).collect()),
+        idle_tpot: fastest(answers.iter().filter_map(|(_, answer)| tpot(answer)).collect()),
+        ..Findings::default()
+    };
+    if !found.counts_tokens {
+        found.notes.push(
+            "the server sends no usage: output tokens are counted by events, which is an estimate".into(),
+        );
+    }
+    let delivered: Vec<u64> = answers.iter().filter_map(|(_, answer)| answer.reply.output_tokens).collect();
+    if workload.asked_output_tokens(0).is_some() {
+        let asked = u64::from(OUTPUT_TOKENS) * u64::from(plan.payload.choices);
+        let honoured = delivered.iter().all(|tokens| *tokens == asked);
+        found.honours_output_tokens = Some(honoured);
+        if !honoured {
+            found.notes.push(format!(
+                "asked for {asked} output tokens, the server delivered {delivered:?}: \
+                 lengths of answers are its own (does it know ignore_eos?)"
+            ));
+        }
+    }
+    if !workload.input_is_exact()
+        && let (Some(short), Some(long)) = (counted.first(), counted.last())
+        && short.0 < long.0
+    {
+        let small = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
+        match TokenFit::through((short.0, small(short.1)), (long.0, small(long.1))) {
+            Ok(fit) => found.fit = Some(fit),
+            Err(why) => found.notes.push(why.to_string()),
+        }
+    }
+    found
+}
+
+fn tpot(answer: &Answer) -> Option<Span> {
+    let after_first = i64::try_from(answer.reply.output_tokens?.checked_sub(1)?).ok()?;
+    let decoding = answer.last? - answer.first?;
+    (after_first > 0).then(|| decoding / after_first)
+}
