@@ -12,7 +12,7 @@ pub(super) struct Corpus {
     /// Each unit with its separator before it.
     pub(super) bytes: Arc<[u8]>,
     /// Where each unit begins, and the end.
-    starts: Box<[u32]>,
+    starts: Arc<[u32]>,
 }
 
 /// Long enough that few prompts share more than a stretch, short enough (under 500 kB) to stay in the cache.

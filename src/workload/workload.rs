@@ -50,7 +50,7 @@ pub enum Source {
     File(Prompts),
 }
 
-/// Everything that is needed to write request `index`. Shared by all shards.
+/// Everything that is needed to write request `index`. Cheap to clone: what is large is shared.
 #[derive(Clone, Debug)]
 pub struct Workload {
     head: RequestHead,
@@ -65,7 +65,7 @@ pub struct Workload {
 #[derive(Clone, Debug)]
 enum Material {
     Synthetic(Synthetic),
-    File(Vec<Entry>),
+    File(Arc<[Entry]>),
 }
 
 const OUTPUT_TOKENS: Purpose = Purpose::named("output tokens");
@@ -89,7 +89,7 @@ impl Workload {
             }
             Source::File(prompts) => {
                 let (bytes, entries) = prompts.write(spec.api)?;
-                (Material::File(entries), bytes.into())
+                (Material::File(entries.into()), bytes.into())
             }
         };
         let head = spec.head.clone();
