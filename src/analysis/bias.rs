@@ -3,7 +3,7 @@
 //! It must not judge: the verdict compares it.
 
 use super::Level;
-use crate::record::{Bounds, Metric};
+use crate::record::{Bounds, Metric, Stage};
 use crate::time::Span;
 
 /// The bounds of one metric, in the order of [`Level::ALL`].
@@ -18,9 +18,11 @@ pub struct Bias {
 impl Bias {
     /// `clock` is the half width of the offset between the stamps' clock and ours, zero where we stamp ourselves.
     #[must_use]
-    pub fn of(bounds: &Bounds, clock: Span) -> Self {
+    pub fn of(stage: &Stage, clock: Span) -> Self {
         let bounds = Bounds::METRICS.map(|metric| {
-            let (earliest, latest) = bounds.of(metric).expect("each of the bounded metrics has bounds");
+            let published = stage.tally(metric).values();
+            let bounds = stage.bounds.of(metric, published);
+            let (earliest, latest) = bounds.expect("each of the bounded metrics has bounds");
             let stamps = if from_stamp_to_stamp(metric) { 2 } else { 1 };
             // Each stamp can be off by the clock bound either way.
             let clocks = clock * (2 * stamps);

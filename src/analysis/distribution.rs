@@ -3,8 +3,8 @@
 //! It must not fill in what is undefined.
 
 use super::Level;
-use super::quantile::{Quantile, enough};
-use crate::record::{Histogram, Tally, quantile_rank};
+use super::quantile::{Block, Quantile, effective, enough};
+use crate::record::{BLOCKS, Histogram, Tally, quantile_rank};
 use crate::time::Span;
 
 /// A quantile over successes and failures.
@@ -44,9 +44,9 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The distribution of `tally`, beside `failures` requests that have no value because the target failed them.
+    /// The distribution of `tally`, beside `failures` by block: requests that have no value because the target failed them.
     #[must_use]
-    pub fn of(tally: &Tally, failures: u64) -> Self {
+    pub fn of(tally: &Tally, failures: &[u64; BLOCKS]) -> Self {
         let values = tally.values();
         let (mean, sd) = moments(values);
         let quantiles =
@@ -79,22 +79,31 @@ impl Distribution {
 }
 
 /// The quantile when each of `failures` requests has an infinite value; a gap is infinite once for each failed request.
-fn tail(tally: &Tally, failures: u64, level: Level) -> Tail {
+fn tail(tally: &Tally, failures: &[u64; BLOCKS], level: Level) -> Tail {
     let (values, q) = (tally.values(), level.q());
-    let all = values.count() + failures;
-    #[expect(clippy::cast_precision_loss, reason = "a number of requests")]
-    let requests = (tally.requests() + failures) as f64;
-    if all == 0 || !enough(requests, q) {
+    let failed: u64 = failures.iter().sum();
+    let all = values.count() + failed;
+    if all == 0 {
         return Tail::Undefined;
     }
+    let requests = tally.requests() + failed;
     let rank = quantile_rank(q, all);
     if rank > values.count() {
-        return Tail::Infinite;
+        // However bunched the failures were, so many of these very requests had no end: a gate must not miss that.
+        #[expect(clippy::cast_precision_loss, reason = "a number of requests")]
+        return if enough(requests as f64, q) { Tail::Infinite } else { Tail::Undefined };
     }
-    if failures == 0 && Quantile::of(values, tally.blocks(), tally.requests(), q).is_none() {
-        return Tail::Undefined;
+    let value = values.at_rank(rank);
+    let empty = Histogram::coarse();
+    let blocks: Vec<Block> = failures
+        .iter()
+        .enumerate()
+        .map(|(n, failed)| Block::of(tally.blocks().get(n).unwrap_or(&empty), value).and_infinite(*failed))
+        .collect();
+    match effective(&blocks, q, requests) {
+        Some((n_eff, _)) if enough(n_eff, q) => Tail::Finite(span(value)),
+        _ => Tail::Undefined,
     }
-    Tail::Finite(span(values.at_rank(rank)))
 }
 
 fn span(ns: u64) -> Span {
@@ -130,6 +139,8 @@ fn float(value: u128) -> f64 {
 mod tests {
     use super::*;
 
+    const NONE: [u64; BLOCKS] = [0; BLOCKS];
+
     fn tally(values: impl IntoIterator<Item = i64>) -> Tally {
         let mut tally = Tally::default();
         for (n, value) in values.into_iter().enumerate() {
@@ -141,7 +152,7 @@ mod tests {
 
     #[test]
     fn nothing_seen_is_nothing_told() {
-        let distribution = Distribution::of(&Tally::default(), 0);
+        let distribution = Distribution::of(&Tally::default(), &NONE);
         assert_eq!((distribution.count, distribution.mean, distribution.sd), (0, None, None));
         assert!(distribution.quantiles.iter().all(Option::is_none));
         assert_eq!(distribution.with_failures, [Tail::Undefined; 5]);
@@ -150,7 +161,7 @@ mod tests {
     #[test]
     fn moments_are_exact_where_the_spread_is_a_billionth_of_the_mean() {
         let distribution =
-            Distribution::of(&tally([1_000_000_000_000, 1_000_000_000_002, 1_000_000_000_004]), 0);
+            Distribution::of(&tally([1_000_000_000_000, 1_000_000_000_002, 1_000_000_000_004]), &NONE);
         assert_eq!(distribution.mean, Some(Span::from_ns(1_000_000_000_002)));
         assert_eq!(distribution.sd, Some(Span::from_ns(2)));
         assert_eq!(distribution.max, Some(Span::from_ns(1_000_000_000_004)));
@@ -159,14 +170,14 @@ mod tests {
     #[test]
     fn failures_push_quantiles_up_and_then_out() {
         let successes = tally((0..1_000).map(|n| n * 7 % 1_000));
-        let alone = Distribution::of(&successes, 0);
+        let alone = Distribution::of(&successes, &NONE);
         let Some(p50) = alone.quantile(Level::P50) else { panic!("{alone:?}") };
         assert_eq!(p50.value, Span::from_ns(499));
-        let beside = Distribution::of(&successes, 200);
+        let beside = Distribution::of(&successes, &[10; BLOCKS]);
         assert_eq!(beside.quantile(Level::P50).map(|q| q.value), Some(Span::from_ns(499)));
         assert_eq!(beside.with_failures[Level::P50.index()], Tail::Finite(Span::from_ns(599)));
         assert_eq!(beside.with_failures[Level::P90.index()], Tail::Infinite);
-        let all_failed = Distribution::of(&Tally::default(), 200);
+        let all_failed = Distribution::of(&Tally::default(), &[10; BLOCKS]);
         assert_eq!(all_failed.with_failures[Level::P50.index()], Tail::Infinite);
     }
 
@@ -175,7 +186,7 @@ mod tests {
         let mut tally = tally((0..1_000).map(|n| n * 7 % 1_000));
         tally.censor(Span::from_ns(700));
         tally.censor(Span::from_ns(900));
-        let distribution = Distribution::of(&tally, 0);
+        let distribution = Distribution::of(&tally, &NONE);
         assert_eq!(distribution.censored, 2);
         assert!(
             !distribution.is_at_least(Span::from_ns(700)) && distribution.is_at_least(Span::from_ns(701))
@@ -184,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_negative_span_is_counted_and_in_no_other_number() {
-        let distribution = Distribution::of(&tally([5, -1, 7]), 0);
+        let distribution = Distribution::of(&tally([5, -1, 7]), &NONE);
         assert_eq!(
             (distribution.negative, distribution.count, distribution.min),
             (1, 2, Some(Span::from_ns(5)))

@@ -7,7 +7,7 @@ use super::verdict::Verdict;
 use super::{
     Bias, Distribution, Facts, Load, ServerState, ShardQueue, Thresholds, Throughput, Trend, examine,
 };
-use crate::record::{Audit, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums};
+use crate::record::{Audit, BLOCKS, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums};
 use crate::time::{Instant, Span};
 
 /// The findings of one stage, or of all together.
@@ -134,7 +134,6 @@ fn together(stages: &[Stage], found: &[StageFindings], audits: &[Audit], facts: 
 
 /// What follows from the sums alone; verdict and server are still to be told.
 fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], clock: Span) -> StageFindings {
-    let failures = stage.population.failed - stage.population.ours;
     StageFindings {
         from: stage.window().from,
         length,
@@ -142,7 +141,8 @@ fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], clock: Sp
             .into_iter()
             .map(|metric| {
                 // Lateness is of all requests that were begun: no failure takes its value away.
-                let failures = if metric == Metric::Lateness { 0 } else { failures };
+                let none = [0; BLOCKS];
+                let failures = if metric == Metric::Lateness { &none } else { &stage.failed_by_block };
                 Distribution::of(stage.tally(metric), failures)
             })
             .collect(),
@@ -150,7 +150,7 @@ fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], clock: Sp
         load,
         population: stage.population.clone(),
         tokens: stage.tokens,
-        bias: Bias::of(&stage.bounds, clock),
+        bias: Bias::of(stage, clock),
         shards: queues.iter().map(|queue| ShardQueue::of(queue)).collect(),
         verdict: Verdict::default(),
         server: ServerState::default(),

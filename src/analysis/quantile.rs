@@ -31,9 +31,8 @@ impl Quantile {
     #[must_use]
     pub fn of(values: &Histogram, blocks: &[Histogram], requests: u64, q: f64) -> Option<Self> {
         let value = values.quantile(q)?;
-        let used = blocks.iter().filter(|block| block.count() > 0).count();
-        let degrees = u32::try_from(used.checked_sub(1)?).ok().filter(|degrees| *degrees > 0)?;
-        let n_eff = effective(blocks, value, q).min(float(requests));
+        let seen: Vec<Block> = blocks.iter().map(|block| Block::of(block, value)).collect();
+        let (n_eff, degrees) = effective(&seen, q, requests)?;
         if !enough(n_eff, q) {
             return None;
         }
@@ -45,28 +44,41 @@ impl Quantile {
     }
 }
 
+/// What one block of a window has to say about a value.
+#[derive(Copy, Clone)]
+pub(super) struct Block {
+    count: f64,
+    above: f64,
+}
+
+impl Block {
+    pub(super) fn of(values: &Histogram, value: u64) -> Self {
+        Self { count: float(values.count()), above: values.above(value) }
+    }
+
+    /// With so many infinite values more, which are above any.
+    pub(super) fn and_infinite(self, infinite: u64) -> Self {
+        Self { count: self.count + float(infinite), above: self.above + float(infinite) }
+    }
+}
+
 /// Whether so many independent values tell the quantile `q`.
 pub(super) fn enough(n_eff: f64, q: f64) -> bool {
     // 1 - q is not exact in binary (1 - 0.99 is a hair above 0.01): a whole number of requests must not hang on it.
     n_eff * (1.0 - q) >= LEAST_ABOVE * (1.0 - 1e-9)
 }
 
-/// n_eff = q (1 - q) / Var(mean of the blocks' 1[x > Q]). Blocks hold unequal numbers of values, so the variance is that of a
-/// ratio of sums (Cochran, Sampling Techniques, 6.3).
-fn effective(blocks: &[Histogram], value: u64, q: f64) -> f64 {
-    let seen: Vec<(f64, f64)> = blocks
-        .iter()
-        .filter(|block| block.count() > 0)
-        .map(|block| (float(block.count()), block.above(value)))
-        .collect();
-    let count: f64 = seen.iter().map(|(count, _)| count).sum();
-    let above: f64 = seen.iter().map(|(_, above)| above).sum();
-    let share = above / count;
-    let squares: f64 =
-        seen.iter().map(|(count, above)| (above - share * count) * (above - share * count)).sum();
-    let used = float(seen.len() as u64);
-    let variance = used / (used - 1.0) * squares / (count * count);
-    q * (1.0 - q) / variance
+/// n_eff = q (1 - q) / Var(mean of the blocks' 1[x > Q]), at most `most`, and the degrees of freedom behind it. Blocks hold
+/// unequal numbers of values, so the variance is that of a ratio of sums (Cochran, Sampling Techniques, 6.3).
+pub(super) fn effective(blocks: &[Block], q: f64, most: u64) -> Option<(f64, u32)> {
+    let used = || blocks.iter().filter(|block| block.count > 0.0);
+    let degrees = u32::try_from(used().count().checked_sub(1)?).ok().filter(|degrees| *degrees > 0)?;
+    let count: f64 = used().map(|block| block.count).sum();
+    let share = used().map(|block| block.above).sum::<f64>() / count;
+    let off = |block: &Block| block.above - share * block.count;
+    let squares: f64 = used().map(|block| off(block) * off(block)).sum();
+    let variance = (f64::from(degrees) + 1.0) / f64::from(degrees) * squares / (count * count);
+    Some(((q * (1.0 - q) / variance).min(float(most)), degrees))
 }
 
 fn span(ns: u64) -> Span {

@@ -126,11 +126,12 @@ impl Audit {
         if let Some(at) = at {
             self.queues[at].spend(turn, since, !pending.is_empty());
         }
+        let free_before = self.free_at;
         let bytes: u64 = pending.iter().map(|work| u64::from(work.bytes)).sum();
         for work in &pending {
             let kernel = kernel_share(turn.kernel, work.bytes, bytes, pending.len());
             let service = (work.ended - work.begun) + kernel;
-            let served = self.serve(work, turn, service);
+            let served = self.serve(work, turn, service, free_before);
             if let Some(at) = at {
                 if turn.interrupted {
                     self.queues[at].interrupted(&served);
@@ -144,12 +145,23 @@ impl Audit {
         self.pending = pending;
     }
 
-    /// One step of Lindley's recursion: start = max(a, previous end, planned wake).
-    fn serve(&mut self, work: &Work, turn: &Turn, service: Span) -> Served {
-        // Woken before the planned instant: by a completion, so nothing was held back.
-        let gate = if turn.harvested >= turn.planned_wake { turn.planned_wake } else { Instant::ZERO };
-        let free_to_start = work.arrival.max(gate);
-        let start = free_to_start.max(self.free_at);
+    /// One step of Lindley's recursion: start = max(a, previous end, planned wake). `free_before` is when the virtual server
+    /// was done with the turns before this one.
+    fn serve(&mut self, work: &Work, turn: &Turn, service: Span, free_before: Instant) -> Served {
+        let arrival = work.arrival;
+        let start = arrival.max(self.free_at);
+        // Where the shard did not mean to sleep, or was woken before it meant to, nothing was held back.
+        let held = turn.entered < turn.planned_wake && turn.planned_wake <= turn.harvested;
+        let gate = turn.planned_wake;
+        let (start, hold, queueing) = if held && arrival < gate {
+            let start = start.max(gate);
+            // Only what was slept on purpose is a hold: before, the shard was busy with other jobs, or with no job at all.
+            let hold = (gate - arrival.max(turn.entered).max(free_before)).max(Span::ZERO);
+            let before_gate = (free_before.min(gate) - arrival).max(Span::ZERO);
+            (start, hold, before_gate + (start - gate))
+        } else {
+            (start, Span::ZERO, start - arrival)
+        };
         let undisturbed = if turn.interrupted {
             self.mean_service()
         } else {
@@ -159,14 +171,7 @@ impl Audit {
             service.max(Span::ZERO)
         };
         self.free_at = start + undisturbed;
-        Served {
-            class: work.class,
-            arrival: work.arrival,
-            service,
-            wait: work.begun - work.arrival,
-            hold: free_to_start - work.arrival,
-            queueing: start - free_to_start,
-        }
+        Served { class: work.class, arrival, service, wait: work.begun - arrival, hold, queueing }
     }
 
     fn mean_service(&self) -> Span {

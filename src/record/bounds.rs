@@ -5,20 +5,34 @@
 
 use super::histogram::Histogram;
 use super::metric::per_token;
-use super::{Finished, Metric, Metrics};
+use super::{Finished, Gap, Metric, Metrics};
 use crate::time::Span;
 
-/// Earliest and latest possible values of the bounded metrics, over successes due in the window.
+/// What is uncertain of the bounded metrics, over successes due in the window. Nearly every gap is exact, and then it costs nothing
+/// here: its earliest and latest possible values are the published one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    earliest: [Histogram; Self::METRICS.len()],
-    latest: [Histogram; Self::METRICS.len()],
+    metrics: [Uncertain; Self::METRICS.len()],
+}
+
+/// The uncertain values of one metric: as published, at the earliest, at the latest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Uncertain {
+    published: Histogram,
+    earliest: Histogram,
+    latest: Histogram,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        let empty = || std::array::from_fn(|_| Histogram::published());
-        Self { earliest: empty(), latest: empty() }
+        let empty = Histogram::published;
+        Self {
+            metrics: std::array::from_fn(|_| Uncertain {
+                published: empty(),
+                earliest: empty(),
+                latest: empty(),
+            }),
+        }
     }
 }
 
@@ -26,28 +40,41 @@ impl Bounds {
     /// The metrics whose bias is bounded.
     pub const METRICS: [Metric; 5] = [Metric::Ttft, Metric::Itl, Metric::Tpot, Metric::Ntpot, Metric::E2e];
 
-    /// The histograms of the earliest and of the latest possible values; `None` for a metric that is not bounded.
+    /// The histograms of the earliest and of the latest possible values, of which `published` are the published ones; `None` for
+    /// a metric that is not bounded.
     #[must_use]
-    pub fn of(&self, metric: Metric) -> Option<(&Histogram, &Histogram)> {
-        let place = Self::METRICS.iter().position(|m| *m == metric)?;
-        Some((&self.earliest[place], &self.latest[place]))
+    pub fn of(&self, metric: Metric, published: &Histogram) -> Option<(Histogram, Histogram)> {
+        let uncertain = &self.metrics[place(metric)?];
+        let exact = published.without(&uncertain.published);
+        let with = |more: &Histogram| {
+            let mut all = exact.clone();
+            all.merge(more);
+            all
+        };
+        Some((with(&uncertain.earliest), with(&uncertain.latest)))
     }
 
     /// Adds what `other` saw.
     pub fn merge(&mut self, other: &Self) {
-        let mine = self.earliest.iter_mut().chain(&mut self.latest);
-        for (mine, theirs) in mine.zip(other.earliest.iter().chain(&other.latest)) {
-            mine.merge(theirs);
+        for (mine, theirs) in self.metrics.iter_mut().zip(&other.metrics) {
+            mine.published.merge(&theirs.published);
+            mine.earliest.merge(&theirs.earliest);
+            mine.latest.merge(&theirs.latest);
         }
     }
 
-    /// Looks at one success.
+    /// Looks at one gap of a success.
+    pub(super) fn gap(&mut self, gap: &Gap) {
+        self.add(Metric::Itl, gap.span, gap.shortest, gap.longest);
+    }
+
+    /// Looks at the other metrics of one success.
     pub(super) fn see(&mut self, finished: &Finished, metrics: &Metrics) {
         let record = finished.record();
         let (first, last) = (finished.first_uncertainty(), finished.last_uncertainty());
         let mut add = |metric, earlier: Span, later: Span| {
             if let Some(span) = metrics.get(metric) {
-                self.add(metric, span - earlier, span + later);
+                self.add(metric, span, span - earlier, span + later);
             }
         };
         add(Metric::Ttft, first + record.sent_uncertainty, Span::ZERO);
@@ -58,15 +85,21 @@ impl Bounds {
             let after_first = tokens.saturating_sub(u64::from(record.n_first));
             add(Metric::Tpot, share(last, after_first), share(first, after_first));
         }
-        for gap in finished.gaps() {
-            self.add(Metric::Itl, gap.shortest, gap.longest);
-        }
     }
 
-    fn add(&mut self, metric: Metric, earliest: Span, latest: Span) {
-        let place = Self::METRICS.iter().position(|m| *m == metric).expect("only bounded metrics are added");
+    fn add(&mut self, metric: Metric, published: Span, earliest: Span, latest: Span) {
+        if earliest == latest || published.is_negative() {
+            return;
+        }
+        let uncertain = &mut self.metrics[place(metric).expect("only bounded metrics are added")];
         // A bound is never before its cause: nothing arrives before it is sent, and events of a stream keep their order.
-        self.earliest[place].record(u64::try_from(earliest.as_ns()).unwrap_or(0));
-        self.latest[place].record(u64::try_from(latest.as_ns()).unwrap_or(0));
+        let ns = |span: Span| u64::try_from(span.as_ns()).unwrap_or(0);
+        uncertain.published.record(ns(published));
+        uncertain.earliest.record(ns(earliest));
+        uncertain.latest.record(ns(latest));
     }
+}
+
+fn place(metric: Metric) -> Option<usize> {
+    Bounds::METRICS.iter().position(|m| *m == metric)
 }

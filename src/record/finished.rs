@@ -71,7 +71,12 @@ impl Finished {
         let mut uncertainty = Span::ZERO;
         let (mut first_uncertainty, mut last_uncertainty) = (Span::ZERO, Span::ZERO);
         let (mut first, mut answer, mut last) = (None, None, None);
+        let mut stall = None;
+        let mut previous: ByChoice<Instant> = ByChoice::new();
         for event in self.token_events() {
+            if let Some(before) = previous.replace(event.choice, event.at) {
+                stall = stall.max(Some(event.at - before));
+            }
             events += u32::from(event.opens_event);
             streamed_tokens += u64::from(event.tokens.max(1));
             if events == 1 {
@@ -92,7 +97,6 @@ impl Finished {
                 coalesced += 1;
             }
         }
-        let stall = self.gaps().map(|gap| gap.span).max();
         let record = &mut self.record;
         record.events = events;
         record.n_first = n_first.max(1);

@@ -92,6 +92,32 @@ impl Histogram {
         self.squares += other.squares;
     }
 
+    /// The values that are left when those of `part`, which are all among them, are taken away. Its least and greatest value
+    /// are known to their buckets only.
+    ///
+    /// # Panics
+    /// When some value of `part` is not among them.
+    #[must_use]
+    pub fn without(&self, part: &Self) -> Self {
+        assert_eq!(self.bits, part.bits, "histograms of one metric have one resolution");
+        let mut left = self.clone();
+        for (mine, theirs) in left.pages.iter_mut().zip(&part.pages) {
+            let Some(theirs) = theirs else { continue };
+            let mine = mine.as_mut().expect("what is taken away was there");
+            for (mine, theirs) in mine.iter_mut().zip(theirs.iter()) {
+                *mine = mine.checked_sub(*theirs).expect("what is taken away was there");
+            }
+        }
+        left.count -= part.count;
+        left.sum -= part.sum;
+        left.squares -= part.squares;
+        let bounds =
+            left.buckets().fold((u64::MAX, 0), |(least, _), bucket| (least.min(bucket.low), bucket.high));
+        left.min = bounds.0.max(self.min);
+        left.max = bounds.1.min(self.max);
+        left
+    }
+
     /// Forgets every value and keeps the memory.
     pub fn clear(&mut self) {
         for page in self.pages.iter_mut().flatten() {
@@ -298,6 +324,19 @@ mod tests {
             let all = of(10, &all);
             prop_assert!(left.buckets().eq(all.buckets()) && right.buckets().eq(all.buckets()));
             prop_assert_eq!((left.sum(), left.squares(), left.min(), left.max()), (all.sum(), all.squares(), all.min(), all.max()));
+        }
+
+        #[test]
+        fn taking_a_part_away_leaves_the_rest(
+            a in proptest::collection::vec(0_u64..1 << 44, 0..50), b in proptest::collection::vec(0_u64..5_000, 0..50)
+        ) {
+            let mut all = of(10, &a);
+            all.merge(&of(10, &b));
+            let left = all.without(&of(10, &b));
+            let a = of(10, &a);
+            prop_assert!(left.buckets().eq(a.buckets()));
+            prop_assert_eq!((left.count(), left.sum(), left.squares()), (a.count(), a.sum(), a.squares()));
+            prop_assert!(left.quantile(0.5).zip(a.quantile(0.5)).is_none_or(|(l, a)| l.abs_diff(a) <= a / 1024 + 1));
         }
 
         #[test]

@@ -23,6 +23,8 @@ pub struct Stage {
     pub flow: Flow,
     /// Tokens.
     pub tokens: TokenSums,
+    /// Failures of begun requests by block, but for those of our own making.
+    pub failed_by_block: [u64; BLOCKS],
     /// Time in flight of all requests within each of twenty equal parts of the window, in nanoseconds.
     pub in_flight_ns: [u128; BLOCKS],
     /// The slowest.
@@ -42,6 +44,7 @@ impl Stage {
             population: Population::default(),
             flow: Flow::default(),
             tokens: TokenSums::default(),
+            failed_by_block: [0; BLOCKS],
             in_flight_ns: [0; BLOCKS],
             slowest: Slowest::default(),
             last_over: None,
@@ -75,6 +78,9 @@ impl Stage {
         self.population.merge(&other.population);
         self.flow.merge(&other.flow);
         self.tokens.merge(&other.tokens);
+        for (mine, theirs) in self.failed_by_block.iter_mut().zip(other.failed_by_block) {
+            *mine += theirs;
+        }
         for (mine, theirs) in self.in_flight_ns.iter_mut().zip(other.in_flight_ns) {
             *mine += theirs;
         }
@@ -112,7 +118,9 @@ impl Stage {
         match record.error {
             None => self.success(finished, metrics, block, interval),
             Some(ErrorClass::Cancelled) => self.censor(record, metrics),
-            Some(_) => {}
+            Some(_) => {
+                self.failed_by_block[block] += u64::from(record.begun.is_some() && !record.ours);
+            }
         }
     }
 
@@ -127,6 +135,7 @@ impl Stage {
         let mut gaps = 0_u32;
         for gap in finished.gaps() {
             self.tallies[Metric::Itl.index()].record(gap.span, block);
+            self.bounds.gap(&gap);
             interval.record(Metric::Itl, gap.span);
             gaps += 1;
         }

@@ -19,7 +19,6 @@ fn rows_and_histograms_agree_within_the_resolution() {
         rows.push(read_line(&line, START).unwrap());
     }
     let stage = &recorder.stages()[0];
-    let failures = stage.population.failed;
     for metric in Metric::ALL {
         let of_row = |row: &Record| match metric {
             Metric::Itl => row.gaps.iter().flatten().copied().collect(),
@@ -28,7 +27,7 @@ fn rows_and_histograms_agree_within_the_resolution() {
         let counts = |row: &&Record| row.error.is_none() || metric == Metric::Lateness;
         let mut values: Vec<Span> = rows.iter().filter(counts).flat_map(of_row).collect();
         values.sort_unstable();
-        let told = Distribution::of(stage.tally(metric), failures);
+        let told = Distribution::of(stage.tally(metric), &stage.failed_by_block);
         assert_eq!(told.count, values.len() as u64, "{metric:?}");
         assert_eq!(told.max, values.last().copied(), "{metric:?}");
         let mut sum = 0_i128;
@@ -45,5 +44,8 @@ fn rows_and_histograms_agree_within_the_resolution() {
             assert!(quantile.interval[0] <= quantile.value && quantile.value <= quantile.interval[1]);
         }
     }
-    assert!(Distribution::of(stage.tally(Metric::Itl), 0).count > 100_000, "the crowd streams");
+    assert!(
+        Distribution::of(stage.tally(Metric::Itl), &stage.failed_by_block).count > 100_000,
+        "the crowd streams"
+    );
 }

@@ -170,6 +170,41 @@ fn our_own_coalescing_is_told_apart_from_queueing() {
 }
 
 #[test]
+fn what_came_while_the_shard_was_busy_was_queueing_and_not_a_hold() {
+    let us = |us: i64| START + Span::from_us(us);
+    let turn = |audit: &mut Audit, arrival, entered, planned, harvested, ended| {
+        let (begun, ended) = (us(harvested), us(ended));
+        audit.work(Work { class: WorkClass::Receive, arrival: us(arrival), begun, ended, bytes: 1 });
+        let (entered, planned_wake, cpu) = (us(entered), us(planned), ended - begun);
+        audit.turn(&Turn {
+            entered,
+            planned_wake,
+            harvested: begun,
+            ended,
+            kernel: Span::ZERO,
+            cpu,
+            interrupted: false,
+        });
+    };
+    // Busy from 0 to 100; the second job comes at 40, the shard turns to it at 100, without a sleep.
+    let mut awake = audit();
+    turn(&mut awake, 0, 0, 0, 0, 100);
+    turn(&mut awake, 40, 100, 100, 100, 110);
+    let awake = found(&awake);
+    assert_eq!(
+        (awake.hold_ns, awake.lindley_ns, awake.unexplained_ns),
+        (Some(0.0), Some(30_000.0), Some(0.0))
+    );
+    // The same, but it does something else until 130, and then sleeps until 200 on purpose.
+    let mut asleep = audit();
+    turn(&mut asleep, 0, 0, 0, 0, 100);
+    turn(&mut asleep, 40, 130, 200, 200, 210);
+    let asleep = found(&asleep);
+    assert_eq!((asleep.hold_ns, asleep.lindley_ns), (Some(35_000.0), Some(30_000.0)));
+    assert_eq!(asleep.unexplained_ns, Some(15_000.0));
+}
+
+#[test]
 fn oversleeping_is_what_neither_hold_nor_queueing_explains() {
     let late = Span::from_us(50);
     let queue = coalescing(Span::from_us(200), late);

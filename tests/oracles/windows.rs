@@ -83,7 +83,7 @@ fn each_stage_has_what_was_stamped_in_its_own_window() {
 }
 
 fn failed_or_cancelled(index: u64, error: ErrorClass, ours: bool, after: Span) -> Finished {
-    let due = START + Span::from_ms(1) * i64::try_from(index).unwrap();
+    let due = START + Span::from_ms(16) * i64::try_from(index).unwrap();
     let mut timeline = Timeline::new(asked(index, due), Vec::new());
     timeline.begun(due);
     timeline.departed(due, due);
