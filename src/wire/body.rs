@@ -86,10 +86,25 @@ impl Framing {
 impl Chunk {
     fn step(&mut self, read: &[u8], at: &mut usize) -> Step {
         while *at < read.len() {
+            // The usual lines are passed at once: a size without an extension, the line end behind the data.
+            if *self == Self::DataEnd && read[*at..].starts_with(b"\r\n") {
+                *at += 2;
+                *self = Self::Size;
+                continue;
+            }
+            if *self == Self::Size
+                && let Some((left, length)) = usual_size(&read[*at..])
+            {
+                *at += length;
+                *self = Self::Data { left };
+            }
             if let Self::Data { left } = self {
                 let data = take(left, read, at);
                 if *left == 0 {
                     *self = Self::DataEnd;
+                }
+                if data.is_empty() {
+                    return Step::More;
                 }
                 return Step::Data(data);
             }
@@ -142,6 +157,23 @@ impl Chunk {
             (Self::Data { .. } | Self::Ended, _) => unreachable!("the step takes these itself"),
         })
     }
+}
+
+/// The size that a whole line without an extension gives, and the line's length; `None` for any other line.
+#[inline]
+fn usual_size(read: &[u8]) -> Option<(u64, usize)> {
+    /// A chunk of 4 GiB and more is not usual.
+    const MOST_DIGITS: usize = 7;
+    let mut size = 0;
+    for (digits, &byte) in read.iter().take(MOST_DIGITS + 1).enumerate() {
+        match byte {
+            b'0'..=b'9' => size = size << 4 | u64::from(byte - b'0'),
+            b'a'..=b'f' => size = size << 4 | u64::from(byte - b'a' + 10),
+            b'\r' if size > 0 && read.get(digits + 1) == Some(&b'\n') => return Some((size, digits + 2)),
+            _ => return None,
+        }
+    }
+    None
 }
 
 const NO_SIZE: &str = "a chunk's size is not a hexadecimal number";

@@ -81,7 +81,7 @@ impl Content {
 
     /// What a body that is no stream fails with, by what was kept of it.
     pub(super) fn judge(self, kept: &[u8]) -> Option<Failure> {
-        let is_error = || Event::read(kept).is_some_and(|event| event.is_error);
+        let is_error = || Event::of(kept).is_some_and(|event| event.is_error);
         let class = match self {
             Self::Words(class) => class,
             Self::NotAStream | Self::Unary if is_error() => ErrorClass::StreamError,

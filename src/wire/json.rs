@@ -1,7 +1,7 @@
-//! A cursor over JSON bytes: one pass over the structure, values borrowed, nothing allocated.
+//! JSON bytes, walked in one pass over their structure: values borrowed, nothing allocated, no tree.
 //!
 //! It is lenient where servers are sloppy (NaN, lone surrogates, invalid UTF-8, control characters in strings) and
-//! inside what is skipped; it never builds a tree and must not know what a key means.
+//! inside what is skipped. It must not know what a key means.
 
 /// Deeper nesting than this is refused, as by serde_json.
 const DEEPEST: u32 = 128;
@@ -9,181 +9,128 @@ const DEEPEST: u32 = 128;
 /// The longest key, in bytes, that is looked at when it is written with escapes: no key we know is longer.
 const LONGEST_KEY: usize = 40;
 
-/// One value, as it stands on the wire.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub(super) enum Value<'a> {
-    /// `null`, or no value at all.
-    #[default]
-    Null,
-    /// The inside of a string, escapes unresolved.
-    Text(&'a [u8]),
-    /// A number, `true` or `false`.
-    Scalar(&'a [u8]),
-    /// An object with its braces.
-    Object(&'a [u8]),
-    /// An array with its brackets.
-    Array(&'a [u8]),
-}
+/// What lies ahead in bytes that are to be JSON. Each step takes it by value and gives what lies ahead then, so
+/// that it stays in registers; `None` = this is no JSON.
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct Json<'a>(&'a [u8]);
 
-/// A position in JSON bytes. `None` from any method means: this is no JSON.
-#[derive(Debug)]
-pub(super) struct Cursor<'a> {
-    bytes: &'a [u8],
-    /// At most `bytes.len()`.
-    at: usize,
-}
-
-impl<'a> Cursor<'a> {
+impl<'a> Json<'a> {
+    #[inline(always)]
     pub(super) const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self(bytes)
     }
 
-    /// The next byte that is no white space, not consumed.
-    #[inline]
-    pub(super) fn peek(&mut self) -> Option<u8> {
+    /// What lies ahead behind white space.
+    #[inline(always)]
+    pub(super) fn solid(self) -> Self {
+        if let [..=b' ', ..] = self.0 { self.solid_after_space() } else { self }
+    }
+
+    #[cold]
+    fn solid_after_space(self) -> Self {
+        let space = self.0.iter().take_while(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t')).count();
+        Self(&self.0[space..])
+    }
+
+    /// Whether nothing but white space lies ahead.
+    pub(super) fn is_at_end(self) -> bool {
+        self.solid().0.is_empty()
+    }
+
+    /// Whether an object begins here.
+    #[inline(always)]
+    pub(super) const fn is_object(self) -> bool {
+        matches!(self.0, [b'{', ..])
+    }
+
+    /// Whether an array begins here.
+    #[inline(always)]
+    pub(super) const fn is_array(self) -> bool {
+        matches!(self.0, [b'[', ..])
+    }
+
+    /// Passes `byte`, and the white space before and after it.
+    #[inline(always)]
+    fn pass(self, byte: u8) -> Option<Self> {
+        match self.solid().0 {
+            [next, rest @ ..] if *next == byte => Some(Self(rest).solid()),
+            _ => None,
+        }
+    }
+
+    /// Walks an object: `member` is given each key, escapes resolved, and passes its value. Nulls are not told: they
+    /// say nothing, also where a key is repeated.
+    #[inline(always)]
+    pub(super) fn object(self, mut member: impl FnMut(&[u8], Self) -> Option<Self>) -> Option<Self> {
+        let mut resolved = [0; LONGEST_KEY];
+        let mut rest = self.pass(b'{')?;
+        if let [b'}', after @ ..] = rest.0 {
+            return Some(Self(after));
+        }
+        while let [b'"', inside @ ..] = rest.0 {
+            let (mut key, mut behind) = inside.split_at_checked(quote_or_backslash(inside)?)?;
+            if let [b'\\', ..] = behind {
+                behind = string_end(inside)?;
+                key = resolve_key(&inside[..inside.len() - behind.len()], &mut resolved);
+            }
+            let value = Self(&behind[1..]).pass(b':')?;
+            let after = match value.0.split_first_chunk() {
+                Some((b"null", after)) => Self(after),
+                _ => member(key, value)?,
+            };
+            match after.solid().0 {
+                [b',', next @ ..] => rest = Self(next).solid(),
+                [b'}', after @ ..] => return Some(Self(after)),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Walks an array likewise: `element` passes each value, nulls too.
+    #[inline(always)]
+    pub(super) fn array(self, mut element: impl FnMut(Self) -> Option<Self>) -> Option<Self> {
+        let mut rest = self.pass(b'[')?;
+        if let [b']', after @ ..] = rest.0 {
+            return Some(Self(after));
+        }
         loop {
-            let byte = *self.bytes.get(self.at)?;
-            if byte > b' ' {
-                return Some(byte);
+            match element(rest)?.solid().0 {
+                [b',', next @ ..] => rest = Self(next).solid(),
+                [b']', after @ ..] => return Some(Self(after)),
+                _ => return None,
             }
-            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return None;
-            }
-            self.at += 1;
         }
     }
 
-    /// Consumes `byte` if it is next.
+    /// Passes any value.
     #[inline]
-    fn eat(&mut self, byte: u8) -> bool {
-        let next = self.peek() == Some(byte);
-        self.at += usize::from(next);
-        next
-    }
-
-    /// What lies ahead.
-    pub(super) fn rest(&self) -> &'a [u8] {
-        &self.bytes[self.at..]
-    }
-
-    /// Whether nothing but white space is left.
-    pub(super) fn is_at_end(&mut self) -> bool {
-        self.peek().is_none() && self.at == self.bytes.len()
-    }
-
-    /// Walks an object: `member` is given each key, escapes resolved, and consumes exactly the value.
-    #[inline]
-    pub(super) fn object(&mut self, mut member: impl FnMut(&[u8], &mut Self) -> Option<()>) -> Option<()> {
-        if !self.eat(b'{') {
-            return None;
-        }
-        if self.eat(b'}') {
-            return Some(());
-        }
-        loop {
-            let key = self.string()?;
-            if !self.eat(b':') {
-                return None;
-            }
-            if key.contains(&b'\\') {
-                let mut resolved = [0; LONGEST_KEY];
-                let length = resolve_key(key, &mut resolved);
-                member(&resolved[..length], self)?;
-            } else {
-                member(key, self)?;
-            }
-            if self.eat(b',') {
-                continue;
-            }
-            return self.eat(b'}').then_some(());
+    pub(super) fn skip(self) -> Option<Self> {
+        match self.0 {
+            [b'"', inside @ ..] => Some(Self(&string_end(inside)?[1..])),
+            [b'{' | b'[', ..] => self.skip_nested(),
+            [b'0'..=b'9' | b'-' | b't' | b'f' | b'n' | b'N' | b'I', rest @ ..] => Some(skip_word(rest)),
+            _ => None,
         }
     }
 
-    /// Walks an array: `element` consumes exactly one value.
-    #[inline]
-    pub(super) fn array(&mut self, mut element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        if !self.eat(b'[') {
-            return None;
-        }
-        if self.eat(b']') {
-            return Some(());
-        }
-        loop {
-            element(self)?;
-            if self.eat(b',') {
-                continue;
-            }
-            return self.eat(b']').then_some(());
-        }
+    /// Passes any value and gives it.
+    #[inline(always)]
+    pub(super) fn value(self) -> Option<(Value<'a>, Self)> {
+        let rest = self.skip()?;
+        Some((Value(&self.0[..self.0.len() - rest.0.len()]), rest))
     }
 
-    /// Consumes any value.
-    #[inline]
-    pub(super) fn value(&mut self) -> Option<Value<'a>> {
-        Some(match self.peek()? {
-            b'"' => Value::Text(self.string()?),
-            b'{' => Value::Object(self.nested()?),
-            b'[' => Value::Array(self.nested()?),
-            _ => match self.scalar()? {
-                b"null" => Value::Null,
-                scalar => Value::Scalar(scalar),
-            },
-        })
-    }
-
-    /// Consumes a string and gives its inside.
-    #[inline]
-    fn string(&mut self) -> Option<&'a [u8]> {
-        if !self.eat(b'"') {
-            return None;
-        }
-        let start = self.at;
-        self.pass_string()?;
-        Some(&self.bytes[start..self.at - 1])
-    }
-
-    /// Moves behind the quote that ends the string we are in.
-    #[inline]
-    fn pass_string(&mut self) -> Option<()> {
-        loop {
-            self.at += quote_or_backslash(&self.bytes[self.at..])?;
-            if self.bytes[self.at] == b'"' {
-                self.at += 1;
-                return Some(());
-            }
-            if self.at + 2 > self.bytes.len() {
-                return None;
-            }
-            self.at += 2;
-        }
-    }
-
-    /// Consumes a number or a word. Servers write `NaN` and `-Infinity`, so its spelling is not checked.
-    #[inline]
-    fn scalar(&mut self) -> Option<&'a [u8]> {
-        let rest = &self.bytes[self.at..];
-        if !matches!(rest.first()?, b'0'..=b'9' | b'-' | b't' | b'f' | b'n' | b'N' | b'I') {
-            return None;
-        }
-        let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
-        let length = rest.iter().position(|b| !in_word(b)).unwrap_or(rest.len());
-        self.at += length;
-        Some(&rest[..length])
-    }
-
-    /// Consumes an object or an array by its brackets and strings alone.
-    fn nested(&mut self) -> Option<&'a [u8]> {
-        let start = self.at;
+    /// Passes an object or an array by its brackets and strings alone.
+    fn skip_nested(self) -> Option<Self> {
         let mut depth = 0_u32;
         // One bit for each open level, the innermost lowest: 1 = object.
         let mut kinds = 0_u128;
-        loop {
-            match *self.bytes.get(self.at)? {
-                b'"' => {
-                    self.at += 1;
-                    self.pass_string()?;
-                    continue;
-                }
+        let mut rest = self.0;
+        while let [byte, after @ ..] = rest {
+            rest = after;
+            match *byte {
+                b'"' => rest = &string_end(after)?[1..],
                 open @ (b'{' | b'[') => {
                     depth += 1;
                     if depth > DEEPEST {
@@ -198,53 +145,123 @@ impl<'a> Cursor<'a> {
                     kinds >>= 1;
                     depth -= 1;
                     if depth == 0 {
-                        self.at += 1;
-                        return Some(&self.bytes[start..self.at]);
+                        return Some(Self(rest));
                     }
                 }
                 _ => {}
             }
-            self.at += 1;
         }
+        None
     }
 }
 
-impl<'a> Value<'a> {
-    /// The number it stands for, also when written as a string or with a fraction (which is dropped).
-    pub(super) fn count(self) -> Option<u64> {
-        let (Self::Scalar(digits) | Self::Text(digits)) = self else { return None };
-        let digits = digits.trim_ascii();
-        if digits.is_empty() {
-            return None;
+/// The bytes that numbers and words are made of. Servers write `NaN` and `-Infinity`, so spelling is not checked.
+const IN_WORDS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        byte += 1;
+    }
+    table
+};
+
+/// Passes the rest of a number or a word.
+#[inline(always)]
+fn skip_word(mut rest: &[u8]) -> Json<'_> {
+    while let [byte, after @ ..] = rest
+        && IN_WORDS[usize::from(*byte)]
+    {
+        rest = after;
+    }
+    Json(rest)
+}
+
+/// From the inside of a string to the quote that ends it.
+#[inline(always)]
+fn string_end(inside: &[u8]) -> Option<&[u8]> {
+    let (text, behind) = inside.split_at_checked(quote(inside)?)?;
+    if let [.., b'\\'] = text { string_end_behind(inside, behind) } else { Some(behind) }
+}
+
+/// Likewise, where a backslash stands before the first quote: an odd run of them escapes it.
+#[cold]
+fn string_end_behind<'a>(inside: &'a [u8], mut behind: &'a [u8]) -> Option<&'a [u8]> {
+    loop {
+        let text = &inside[..inside.len() - behind.len()];
+        let run = text.iter().rev().take_while(|b| **b == b'\\').count();
+        if run % 2 == 0 {
+            return Some(behind);
         }
-        let plain = digits.iter().try_fold(0_u64, |sum, &digit| {
-            digit.is_ascii_digit().then(|| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0')))?
-        });
-        plain.or_else(|| whole(str::from_utf8(digits).ok()?.parse().ok()?))
+        let after = &behind[1..];
+        behind = &after[quote(after)?..];
+    }
+}
+
+/// One value as it stands on the wire, quotes and brackets included; empty where there is none.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Value<'a>(&'a [u8]);
+
+impl<'a> Value<'a> {
+    /// Whether there is one.
+    #[inline(always)]
+    pub(super) const fn is_there(self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// The inside of a string, escapes unresolved.
+    #[inline]
+    pub(super) const fn text(self) -> Option<&'a [u8]> {
+        if let [b'"', inside @ .., b'"'] = self.0 { Some(inside) } else { None }
+    }
+
+    /// Whether it is a string with something in it.
+    #[inline(always)]
+    pub(super) const fn has_text(self) -> bool {
+        self.0.len() > 2 && self.0[0] == b'"'
+    }
+
+    /// The bytes of an array.
+    #[inline(always)]
+    pub(super) const fn as_array(self) -> Option<Json<'a>> {
+        if let [b'[', ..] = self.0 { Some(Json(self.0)) } else { None }
+    }
+
+    /// The bytes of an object.
+    #[inline(always)]
+    pub(super) const fn as_object(self) -> Option<Json<'a>> {
+        if let [b'{', ..] = self.0 { Some(Json(self.0)) } else { None }
+    }
+
+    /// The bytes as they stand, without the quotes of a string.
+    pub(super) const fn word(self) -> &'a [u8] {
+        if let Some(text) = self.text() { text } else { self.0 }
+    }
+
+    /// The number it stands for, also when written as a string or with a fraction (which is dropped).
+    #[inline]
+    pub(super) fn count(self) -> Option<u64> {
+        /// So many digits never overflow.
+        const SAFE_DIGITS: usize = 19;
+        if self.0.len() <= SAFE_DIGITS && self.0.iter().all(u8::is_ascii_digit) && !self.0.is_empty() {
+            return Some(self.0.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')));
+        }
+        self.unusual_count()
+    }
+
+    #[cold]
+    fn unusual_count(self) -> Option<u64> {
+        let digits = str::from_utf8(self.word()).ok()?.trim();
+        digits.parse().ok().or_else(|| whole(digits.parse().ok()?))
     }
 
     /// Whether there is something in it: not null, not false, not zero, not empty.
     pub(super) fn is_something(self) -> bool {
-        match self {
-            Self::Null => false,
-            Self::Text(text) => !text.is_empty(),
-            Self::Scalar(scalar) => scalar != b"false" && self.count() != Some(0),
-            Self::Object(nested) | Self::Array(nested) => {
-                nested.len() > 2 && !nested[1..nested.len() - 1].trim_ascii().is_empty()
-            }
-        }
-    }
-
-    /// Whether it is a string with something in it.
-    pub(super) const fn has_text(self) -> bool {
-        matches!(self, Self::Text(text) if !text.is_empty())
-    }
-
-    /// Takes `later` in its place, unless that is null: the last non-null of a repeated key wins.
-    #[inline]
-    pub(super) fn update(&mut self, later: Self) {
-        if later != Self::Null {
-            *self = later;
+        match self.0 {
+            [] | b"null" | b"false" => false,
+            [b'"', ..] => self.has_text(),
+            [b'{' | b'[', inside @ .., _] => !inside.trim_ascii().is_empty(),
+            _ => self.count() != Some(0),
         }
     }
 }
@@ -257,38 +274,56 @@ fn whole(number: f64) -> Option<u64> {
     (0.0..=LARGEST_EXACT).contains(&number).then_some(number as u64)
 }
 
-/// How far the first quote or backslash is.
-#[inline]
-fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
-    /// Past this, the set-up of the wide search pays.
-    const SHORT: usize = 32;
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let mut at = 0;
-    while at < SHORT {
-        let Some(eight) = bytes[at..].first_chunk() else {
-            return bytes[at..].iter().position(|&b| b == b'"' || b == b'\\').map(|i| at + i);
-        };
-        // A byte of x is zero where (x - 1) borrows into its high bit; the lowest such bit is never wrong
-        // (Hacker's Delight, "Find First 0-Byte").
-        let word = u64::from_le_bytes(*eight);
-        let quote = word ^ (LOW * b'"' as u64);
-        let slash = word ^ (LOW * b'\\' as u64);
-        let found = ((quote.wrapping_sub(LOW) & !quote) | (slash.wrapping_sub(LOW) & !slash)) & HIGH;
-        if found != 0 {
-            return Some(at + (found.trailing_zeros() / 8) as usize);
-        }
-        at += 8;
-    }
-    memchr::memchr2(b'"', b'\\', &bytes[at..]).map(|i| at + i)
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// The high bit of each byte of `word` that equals `byte`. Bits above the lowest may be wrong, the lowest never is:
+/// (x - 1) borrows into the high bit of a zero byte (Hacker's Delight, "Find First 0-Byte").
+#[inline(always)]
+const fn equal(word: u64, byte: u8) -> u64 {
+    let zero = word ^ (LOW * byte as u64);
+    zero.wrapping_sub(LOW) & !zero & HIGH
 }
 
-/// Writes a key without its escapes; one that is too long, or not ASCII where escaped, is none of ours: length 0.
-fn resolve_key(raw: &[u8], into: &mut [u8; LONGEST_KEY]) -> usize {
+/// How far the first quote is.
+#[inline(always)]
+fn quote(bytes: &[u8]) -> Option<usize> {
+    // Most strings are short: the set-up of the wide search pays behind three words only.
+    near::<3>(bytes, |word| equal(word, b'"'), |rest| memchr::memchr(b'"', rest))
+}
+
+/// How far the first quote or backslash is, in bytes that are to be a key.
+#[inline(always)]
+fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
+    near::<2>(bytes, |word| equal(word, b'"') | equal(word, b'\\'), |rest| memchr::memchr2(b'"', b'\\', rest))
+}
+
+/// How far the first byte is that `find` finds in one of the first `WORDS` words, or else `wide` in the rest.
+#[inline(always)]
+fn near<const WORDS: usize>(
+    bytes: &[u8],
+    find: impl Fn(u64) -> u64,
+    wide: impl Fn(&[u8]) -> Option<usize>,
+) -> Option<usize> {
+    let mut passed = 0;
+    for _ in 0..WORDS {
+        let Some(eight) = bytes.get(passed..).and_then(<[u8]>::first_chunk) else { break };
+        let found = find(u64::from_le_bytes(*eight));
+        if found != 0 {
+            return Some(passed + (found.trailing_zeros() / 8) as usize);
+        }
+        passed += 8;
+    }
+    Some(passed + wide(&bytes[passed..])?)
+}
+
+/// A key without its escapes; one that is too long is none of ours.
+#[cold]
+fn resolve_key<'k>(raw: &[u8], into: &'k mut [u8; LONGEST_KEY]) -> &'k [u8] {
     let text = super::unescape(&raw[..raw.len().min(6 * LONGEST_KEY)]);
-    let Some(place) = into.get_mut(..text.len()) else { return 0 };
+    let Some(place) = into.get_mut(..text.len()) else { return b"" };
     place.copy_from_slice(text.as_bytes());
-    text.len()
+    place
 }
 
 #[cfg(test)]
@@ -296,17 +331,16 @@ mod tests {
     use super::*;
 
     fn value(text: &[u8]) -> Option<Value<'_>> {
-        let mut cursor = Cursor::new(text);
-        let value = cursor.value()?;
-        cursor.is_at_end().then_some(value)
+        let (value, rest) = Json::new(text).solid().value()?;
+        rest.is_at_end().then_some(value)
     }
 
     #[test]
     fn values_are_told_apart_without_being_parsed() {
-        assert_eq!(value(b" null "), Some(Value::Null));
-        assert_eq!(value(br#""a\"b""#), Some(Value::Text(br#"a\"b"#)));
-        assert_eq!(value(b"-Infinity"), Some(Value::Scalar(b"-Infinity")));
-        assert_eq!(value(br#"[{"]":1}]"#), Some(Value::Array(br#"[{"]":1}]"#)));
+        assert_eq!(value(b" null ").unwrap().word(), b"null");
+        assert_eq!(value(br#""a\"b""#).unwrap().text(), Some(&br#"a\"b"#[..]));
+        assert_eq!(value(b"-Infinity").unwrap().word(), b"-Infinity");
+        assert!(value(br#"[{"]":1}]"#).unwrap().as_array().is_some());
         for wrong in ["", "ping", "\"a", "\"a\\", "\"a\\\"", "[1", "{\"a\":1]", "[}", "1 2", "{} {}", "'a'"] {
             assert_eq!(value(wrong.as_bytes()), None, "{wrong}");
         }
@@ -334,17 +368,33 @@ mod tests {
     #[test]
     fn the_end_of_a_string_is_found_at_any_length_and_alignment() {
         for length in 0..80 {
-            for end in [b'"', b'\\'] {
-                // 0x23 and 0x5d are the neighbours that a borrow could mistake.
-                for filler in [b'x', b'#', b']', 0x00, 0x80, 0xff, 0xa2, 0xdc] {
-                    let mut bytes = vec![filler; length];
-                    assert_eq!(quote_or_backslash(&bytes), None);
+            // 0x23 and 0x5d are the neighbours that a borrow could mistake.
+            for filler in [b'x', b'#', b']', 0x00, 0x80, 0xff, 0xa2, 0xdc] {
+                let mut bytes = vec![filler; length];
+                assert_eq!((quote(&bytes), quote_or_backslash(&bytes)), (None, None));
+                for end in [b'"', b'\\'] {
+                    bytes.truncate(length);
                     bytes.push(end);
                     bytes.extend_from_slice(b"\"\\######");
                     assert_eq!(quote_or_backslash(&bytes), Some(length));
+                    assert_eq!(quote(&bytes), Some(length + usize::from(end == b'\\')));
                 }
             }
         }
+    }
+
+    #[test]
+    fn backslashes_escape_a_quote_in_odd_runs_only() {
+        for (text, inside) in [
+            (&br#""a\"b""#[..], &br#"a\"b"#[..]),
+            (br#""a\\""#, br"a\\"),
+            (br#""\\\"\\""#, br#"\\\"\\"#),
+            (br#""\"\"\"""#, br#"\"\"\""#),
+            (br#""\n""#, br"\n"),
+        ] {
+            assert_eq!(value(text).unwrap().text(), Some(inside));
+        }
+        assert_eq!(value(br#""a\\\""#), None);
     }
 
     #[test]
@@ -358,10 +408,33 @@ mod tests {
     fn escaped_keys_are_resolved() {
         let mut keys = Vec::new();
         let object = br#"{"cont\u0065nt":1,"a\nb":2,"plain":[3]}"#;
-        let walked = Cursor::new(object).object(|key, cursor| {
+        let rest = Json::new(object).object(|key, value| {
             keys.push(String::from_utf8_lossy(key).into_owned());
-            cursor.value().map(|_| ())
+            value.skip()
         });
-        assert_eq!((walked, keys), (Some(()), vec!["content".into(), "a\nb".into(), "plain".into()]));
+        assert_eq!(
+            (rest.map(Json::is_at_end), keys),
+            (Some(true), vec!["content".into(), "a\nb".into(), "plain".into()])
+        );
+    }
+
+    #[test]
+    fn something_is_what_a_program_would_call_true() {
+        for (text, something) in [
+            ("null", false),
+            ("false", false),
+            ("0", false),
+            ("0.0", false),
+            ("\"\"", false),
+            ("{ }", false),
+            ("[]", false),
+            ("true", true),
+            ("-1", true),
+            ("\"x\"", true),
+            ("{\"a\":null}", true),
+            ("[0]", true),
+        ] {
+            assert_eq!(value(text.as_bytes()).unwrap().is_something(), something, "{text}");
+        }
     }
 }

@@ -289,7 +289,7 @@ impl Response {
         if let Some(failure) = self.content.judge(&self.carry) {
             self.fail(failure);
         } else if self.content == Content::Unary
-            && let Some(reply) = Event::read(&self.carry)
+            && let Some(reply) = Event::of(&self.carry)
         {
             self.stream.tally.add_whole(&reply);
         }
@@ -338,7 +338,7 @@ impl Response {
         match self.content {
             Content::Unary => self.fail(Failure::new(class)),
             // Words that are cut say nothing.
-            Content::Unframed if Event::read(&self.carry).is_none() => self.fail(Failure::new(class)),
+            Content::Unframed if Event::of(&self.carry).is_none() => self.fail(Failure::new(class)),
             _ => self.judge_kept(),
         }
         if self.failure.is_some() {

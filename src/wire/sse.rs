@@ -91,6 +91,9 @@ impl Sse {
     /// Finds the next thing in `read`, from `at` on, which moves behind it. `None`: all was taken in.
     #[inline]
     pub(super) fn next<'s>(&'s mut self, read: &'s [u8], at: &mut usize) -> Option<Found<'s>> {
+        if let Some(data) = self.whole_event(read, at) {
+            return Some(Found::Event { data: &read[data], named_error: false });
+        }
         let seen = self.seek(read, at);
         self.borrow(read, seen)
     }
@@ -120,7 +123,25 @@ impl Sse {
         })
     }
 
+    /// The usual case: an event of one data line and nothing else, whole in this read, its lines ended by LF.
     #[inline]
+    fn whole_event(&mut self, read: &[u8], at: &mut usize) -> Option<Range<usize>> {
+        let rest = &read[*at..];
+        if !self.carry.is_empty() || self.has_data || self.after_cr || self.named_error {
+            return None;
+        }
+        let value = rest.strip_prefix(b"data: ")?;
+        let length = memchr::memchr2(b'\n', b'\r', value)?;
+        if value[0] <= b' ' || !value[length..].starts_with(b"\n\n") {
+            return None;
+        }
+        (self.at_start, self.doubtful) = (false, false);
+        let start = *at + b"data: ".len();
+        let end = start + length;
+        *at = end + 2;
+        Some(start..end)
+    }
+
     fn seek(&mut self, read: &[u8], at: &mut usize) -> Option<Seen> {
         self.drop_spent();
         while *at < read.len() {
@@ -138,22 +159,6 @@ impl Sse {
             };
             let line = *at..*at + length;
             *at = self.pass_line_end(read, line.end);
-            let closes = self.carry.is_empty() && matches!(read.get(*at), Some(b'\n' | b'\r'));
-            if closes
-                && !self.has_data
-                && !(self.at_start && read[line.start] == BOM[0])
-                && let Line::Data(skip) = classify(&read[line.clone()])
-            {
-                // The usual case: an event of one data line, whole in this read.
-                (self.at_start, self.doubtful) = (false, false);
-                *at = self.pass_line_end(read, *at);
-                let data = line.start + skip..line.end;
-                let named_error = std::mem::take(&mut self.named_error);
-                if is_blank(&read[data.clone()]) {
-                    continue;
-                }
-                return Some(Seen::Event(Place::Read(data), named_error));
-            }
             let seen = self.take_line(read, line);
             if seen.is_some() {
                 return seen;
@@ -256,9 +261,13 @@ impl Sse {
         if !std::mem::take(&mut self.has_data) {
             return None;
         }
-        self.spent = true;
         let data = 0..std::mem::take(&mut self.data);
-        (!is_blank(&self.carry[data.clone()])).then_some(Seen::Event(Place::Carry(data), named_error))
+        if is_blank(&self.carry) {
+            self.carry.clear();
+            return None;
+        }
+        self.spent = true;
+        Some(Seen::Event(Place::Carry(data), named_error))
     }
 
     /// Forgets what was given out.

@@ -76,14 +76,15 @@ impl Stream {
             hear.heard(Heard::Other);
             return Ok(());
         }
-        let Some(event) = Event::read(data) else {
+        let mut event = Event::default();
+        if event.read(data).is_none() {
             if !closed {
                 counters.unclean_end = true;
                 return Ok(());
             }
             hear.heard(Heard::Other);
             return Err(Failure::in_words_of(ErrorClass::SseParse, data));
-        };
+        }
         if event.is_error || named_error {
             hear.heard(Heard::Other);
             return Err(Failure::in_words_of(ErrorClass::StreamError, data));
@@ -96,7 +97,7 @@ impl Stream {
     #[cold]
     fn take_late(&mut self, data: &[u8], counters: &mut Counters) {
         counters.data_after_done = true;
-        if let Some(event) = Event::read(data) {
+        if let Some(event) = Event::of(data) {
             self.tally.add_late(&event);
         }
     }
@@ -121,6 +122,6 @@ fn unusual(found: Found<'_>) -> Result<(), Failure> {
 
 /// The meaning of JSON that stands in an event stream without its framing.
 pub(super) fn unframed(json: &[u8]) -> Failure {
-    let is_error = Event::read(json).is_some_and(|event| event.is_error);
+    let is_error = Event::of(json).is_some_and(|event| event.is_error);
     Failure::in_words_of(if is_error { ErrorClass::StreamError } else { ErrorClass::SseParse }, json)
 }

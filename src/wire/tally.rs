@@ -86,11 +86,12 @@ impl Tally {
         let mut opens_event = true;
         let event_usage = event.usage;
         event.each_choice(|choice| {
-            let usage = event_usage.or(choice.usage);
             // With several choices in one event nobody can tell whose tokens its usage counts.
-            let count = usage.filter(|_| alone).and_then(|usage| usage.completion_tokens);
+            let count = event_usage.filter(|_| alone).and_then(|usage| usage.completion_tokens);
             let delta = self.delta(choice, count, opens_event);
-            if let Some(usage) = usage {
+            if let Some(usage) = event_usage
+                && opens_event
+            {
                 self.add_usage(usage, false);
             }
             tell_text(choice, hear);
@@ -182,9 +183,10 @@ impl Tally {
 
     #[cold]
     fn finish(&mut self, reason: Value<'_>) {
-        let (Value::Text(raw) | Value::Scalar(raw) | Value::Object(raw) | Value::Array(raw)) = reason else {
+        if !reason.is_something() {
             return;
-        };
+        }
+        let raw = reason.word();
         let word = unescape(&raw[..raw.len().min(8 * FinishReason::LONGEST_WORD)]);
         self.aborted |= matches!(word.as_str(), "abort" | "error" | "insufficient_system_resource");
         self.finish_reason = Some(FinishReason::from_name(&word));

@@ -1,23 +1,22 @@
 //! One element of `choices`: what its delta bears.
 
-use super::super::json::{Cursor, Value};
+use super::super::json::{Json, Value};
+use super::usage;
 use crate::wire::{Listener, TextKind, Usage};
 
-/// One choice of one event. Of a key that is repeated the last non-null value counts.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+/// One choice of one event. Of a key that is repeated the last value counts; null is none.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(in crate::wire) struct Choice<'a> {
     /// Its index, 0 where the server leaves it out.
     pub(in crate::wire) index: u16,
-    /// Why it finished; null, empty or absent while it has not.
+    /// Why it finished; empty or absent while it has not.
     pub(in crate::wire) finish_reason: Value<'a>,
     /// Tokens that `token_ids` lists.
     pub(in crate::wire) token_ids: u32,
     /// Tokens that `logprobs` lists.
     pub(in crate::wire) logprobs: u32,
-    /// Some servers put the usage here.
-    pub(in crate::wire) usage: Option<Usage>,
-    delta: Delta<'a>,
     text: Value<'a>,
+    delta: Delta<'a>,
 }
 
 /// What a choice's texts come to.
@@ -33,77 +32,69 @@ pub(in crate::wire) struct Bearing {
     pub(in crate::wire) empty_text: bool,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct Delta<'a> {
-    role: bool,
     content: Value<'a>,
     reasoning_content: Value<'a>,
     reasoning: Value<'a>,
     refusal: Value<'a>,
-    tool_calls: Value<'a>,
-    function_call: Value<'a>,
+    role: bool,
+    /// It calls a tool, or a function as before there were tools.
+    calls: bool,
 }
 
 impl<'a> Choice<'a> {
-    /// Reads one element; `None` inside where it is no object.
+    /// Reads an object.
     #[inline]
-    pub(super) fn read(cursor: &mut Cursor<'a>) -> Option<Option<Self>> {
-        if cursor.peek()? != b'{' {
-            cursor.value()?;
-            return Some(None);
-        }
-        let mut choice = Self::default();
-        cursor.object(|key, cursor| {
+    pub(super) fn read(&mut self, json: Json<'a>, usage: &mut Option<Usage>) -> Option<Json<'a>> {
+        json.object(|key, value| {
             match key {
-                b"index" => choice.index = index(cursor.value()?),
-                b"delta" if cursor.peek()? == b'{' => choice.delta = Delta::read(cursor)?,
-                b"text" => choice.text.update(cursor.value()?),
-                b"finish_reason" => choice.finish_reason.update(cursor.value()?),
-                b"token_ids" => {
-                    if let Value::Array(ids) = cursor.value()? {
-                        choice.token_ids = elements(ids);
-                    }
+                b"delta" if value.is_object() => {
+                    self.delta = Delta::default();
+                    return self.delta.read(value);
                 }
-                b"logprobs" => {
-                    if let Value::Object(logprobs) = cursor.value()? {
-                        choice.logprobs = logprobs_tokens(logprobs);
-                    }
+                b"usage" if value.is_object() => {
+                    let mut own = Usage::default();
+                    let rest = usage::read(value, &mut own)?;
+                    usage.get_or_insert(own);
+                    return Some(rest);
                 }
-                b"usage" if cursor.peek()? == b'{' => choice.usage = Some(super::usage::read(cursor)?),
-                _ => {
-                    cursor.value()?;
-                }
+                b"index" | b"text" | b"finish_reason" | b"token_ids" | b"logprobs" => {}
+                _ => return value.skip(),
             }
-            Some(())
-        })?;
-        Some(Some(choice))
+            let (value, rest) = value.value()?;
+            match key {
+                b"index" => self.index = index(value),
+                b"text" => self.text = value,
+                b"finish_reason" => self.finish_reason = value,
+                b"token_ids" => self.token_ids = value.as_array().map_or(self.token_ids, elements),
+                _ => self.logprobs = value.as_object().map_or(self.logprobs, logprobs_tokens),
+            }
+            Some(rest)
+        })
     }
 
     /// What its texts come to.
     #[inline]
     pub(in crate::wire) fn bearing(&self) -> Bearing {
-        let Delta { role, content, reasoning_content, reasoning, refusal, tool_calls, function_call } =
-            self.delta;
+        let Delta { content, reasoning_content, reasoning, refusal, role, calls } = &self.delta;
         let mut bearing = Bearing {
-            answer: content.has_text() || self.text.has_text() || refusal.has_text(),
+            answer: content.has_text() || self.text.has_text() || refusal.has_text() || *calls,
             reasoning: reasoning_content.has_text() || reasoning.has_text(),
-            role,
+            role: *role,
             empty_text: false,
         };
-        if let Value::Array(blocks) = content {
+        if let Some(blocks) = content.as_array() {
             each_block(blocks, |kind, text| match kind {
                 TextKind::Reasoning => bearing.reasoning |= !text.is_empty(),
                 TextKind::Answer | TextKind::Refusal => bearing.answer |= !text.is_empty(),
             });
         }
-        if let Value::Array(calls) = tool_calls {
-            bearing.answer |= any_call(calls);
-        }
-        if let Value::Object(call) = function_call {
-            bearing.answer |= calls_something(call);
-        }
-        let there = [content, self.text, reasoning_content, reasoning];
-        bearing.empty_text = !bearing.answer && !bearing.reasoning && there.iter().any(|v| *v != Value::Null);
+        let there = content.is_there()
+            || self.text.is_there()
+            || reasoning_content.is_there()
+            || reasoning.is_there();
+        bearing.empty_text = there && !bearing.answer && !bearing.reasoning;
         bearing
     }
 
@@ -125,10 +116,10 @@ impl<'a> Choice<'a> {
             (TextKind::Answer, self.text),
             (TextKind::Refusal, self.delta.refusal),
         ] {
-            match value {
-                Value::Text(text) => tell(kind, text),
-                Value::Array(blocks) => each_block(blocks, &mut tell),
-                _ => {}
+            if let Some(text) = value.text() {
+                tell(kind, text);
+            } else if let Some(blocks) = value.as_array() {
+                each_block(blocks, &mut tell);
             }
         }
     }
@@ -136,24 +127,21 @@ impl<'a> Choice<'a> {
 
 impl<'a> Delta<'a> {
     #[inline]
-    fn read(cursor: &mut Cursor<'a>) -> Option<Self> {
-        let mut delta = Self::default();
-        cursor.object(|key, cursor| {
+    fn read(&mut self, json: Json<'a>) -> Option<Json<'a>> {
+        json.object(|key, value| {
+            let (value, rest) = value.value()?;
             match key {
-                b"content" => delta.content.update(cursor.value()?),
-                b"role" => delta.role |= cursor.value()?.has_text(),
-                b"reasoning_content" => delta.reasoning_content.update(cursor.value()?),
-                b"reasoning" => delta.reasoning.update(cursor.value()?),
-                b"refusal" => delta.refusal.update(cursor.value()?),
-                b"tool_calls" => delta.tool_calls.update(cursor.value()?),
-                b"function_call" => delta.function_call.update(cursor.value()?),
-                _ => {
-                    cursor.value()?;
-                }
+                b"content" => self.content = value,
+                b"role" => self.role |= value.has_text(),
+                b"reasoning_content" => self.reasoning_content = value,
+                b"reasoning" => self.reasoning = value,
+                b"refusal" => self.refusal = value,
+                b"tool_calls" => self.calls |= value.as_array().is_some_and(any_call),
+                b"function_call" => self.calls |= value.as_object().is_some_and(calls_something),
+                _ => {}
             }
-            Some(())
-        })?;
-        Some(delta)
+            Some(rest)
+        })
     }
 }
 
@@ -161,99 +149,102 @@ fn index(value: Value<'_>) -> u16 {
     value.count().map_or(0, |index| u16::try_from(index).unwrap_or(u16::MAX))
 }
 
-/// How many elements an array has. What is malformed inside it was skipped, and counts as far as it goes.
-fn elements(array: &[u8]) -> u32 {
+// What is malformed inside an array or object was skipped by its brackets, and counts as far as it goes.
+
+fn elements(array: Json<'_>) -> u32 {
     let mut count = 0;
-    let _ = Cursor::new(array).array(|cursor| {
-        cursor.value()?;
+    let _ = array.array(|element| {
+        let rest = element.skip()?;
         count += 1;
-        Some(())
+        Some(rest)
     });
     count
 }
 
 /// Chat lists them under `content` (and `refusal`), completions under `tokens`.
-fn logprobs_tokens(logprobs: &[u8]) -> u32 {
+fn logprobs_tokens(logprobs: Json<'_>) -> u32 {
     let mut count = 0;
-    let _ = Cursor::new(logprobs).object(|key, cursor| {
-        let value = cursor.value()?;
-        if let (b"content" | b"refusal" | b"tokens", Value::Array(tokens)) = (key, value) {
+    let _ = logprobs.object(|key, value| {
+        let (value, rest) = value.value()?;
+        if let (b"content" | b"refusal" | b"tokens", Some(tokens)) = (key, value.as_array()) {
             count += elements(tokens);
         }
-        Some(())
+        Some(rest)
     });
     count
 }
 
 /// The texts of typed blocks: `{"type":"text","text":...}`, `{"type":"thinking","thinking":...}`, or plain strings.
-fn each_block(blocks: &[u8], mut tell: impl FnMut(TextKind, &[u8])) {
+#[cold]
+fn each_block(blocks: Json<'_>, mut tell: impl FnMut(TextKind, &[u8])) {
     walk_blocks(blocks, TextKind::Answer, &mut tell);
 }
 
-fn walk_blocks(blocks: &[u8], outer: TextKind, tell: &mut impl FnMut(TextKind, &[u8])) {
-    let _ = Cursor::new(blocks).array(|cursor| {
-        match cursor.value()? {
-            Value::Text(text) => tell(outer, text),
-            Value::Object(block) => walk_block(block, outer, tell),
-            _ => {}
+fn walk_blocks(blocks: Json<'_>, outer: TextKind, tell: &mut impl FnMut(TextKind, &[u8])) {
+    let _ = blocks.array(|value| {
+        let (value, rest) = value.value()?;
+        if let Some(text) = value.text() {
+            tell(outer, text);
+        } else if let Some(block) = value.as_object() {
+            walk_block(block, outer, tell);
         }
-        Some(())
+        Some(rest)
     });
 }
 
-fn walk_block(block: &[u8], outer: TextKind, tell: &mut impl FnMut(TextKind, &[u8])) {
-    let (mut text, mut thinking, mut kind) = (Value::Null, Value::Null, outer);
-    let _ = Cursor::new(block).object(|key, cursor| {
-        let value = cursor.value()?;
+fn walk_block(block: Json<'_>, outer: TextKind, tell: &mut impl FnMut(TextKind, &[u8])) {
+    let (mut text, mut thinking, mut kind) = (Value::default(), Value::default(), outer);
+    let _ = block.object(|key, value| {
+        let (value, rest) = value.value()?;
         match key {
-            b"text" => text.update(value),
-            b"thinking" | b"reasoning" => thinking.update(value),
-            b"type" if matches!(value, Value::Text(b"thinking" | b"reasoning")) => kind = TextKind::Reasoning,
-            b"type" if value == Value::Text(b"refusal") => kind = TextKind::Refusal,
-            b"refusal" => text.update(value),
+            b"text" | b"refusal" => text = value,
+            b"thinking" | b"reasoning" => thinking = value,
+            b"type" if matches!(value.text(), Some(b"thinking" | b"reasoning")) => kind = TextKind::Reasoning,
+            b"type" if value.text() == Some(b"refusal") => kind = TextKind::Refusal,
             _ => {}
         }
-        Some(())
+        Some(rest)
     });
-    if let Value::Text(text) = text {
+    if let Some(text) = text.text() {
         tell(kind, text);
     }
-    match thinking {
-        Value::Text(text) => tell(TextKind::Reasoning, text),
+    if let Some(text) = thinking.text() {
+        tell(TextKind::Reasoning, text);
+    } else if let Some(blocks) = thinking.as_array()
         // One level only: no server nests thinking in thinking.
-        Value::Array(blocks) if outer != TextKind::Reasoning => {
-            walk_blocks(blocks, TextKind::Reasoning, tell)
-        }
-        _ => {}
+        && outer != TextKind::Reasoning
+    {
+        walk_blocks(blocks, TextKind::Reasoning, tell);
     }
 }
 
-fn any_call(calls: &[u8]) -> bool {
+fn any_call(calls: Json<'_>) -> bool {
     let mut any = false;
-    let _ = Cursor::new(calls).array(|cursor| {
-        if let Value::Object(call) = cursor.value()? {
-            let _ = Cursor::new(call).object(|key, cursor| {
-                let value = cursor.value()?;
-                if let (b"function" | b"custom", Value::Object(function)) = (key, value) {
+    let _ = calls.array(|value| {
+        let (value, rest) = value.value()?;
+        if let Some(call) = value.as_object() {
+            let _ = call.object(|key, value| {
+                let (value, rest) = value.value()?;
+                if let (b"function" | b"custom", Some(function)) = (key, value.as_object()) {
                     any |= calls_something(function);
                 }
-                Some(())
+                Some(rest)
             });
         }
-        Some(())
+        Some(rest)
     });
     any
 }
 
 /// Whether a function has a name or arguments (a custom tool: input).
-fn calls_something(function: &[u8]) -> bool {
+fn calls_something(function: Json<'_>) -> bool {
     let mut something = false;
-    let _ = Cursor::new(function).object(|key, cursor| {
-        let value = cursor.value()?;
+    let _ = function.object(|key, value| {
+        let (value, rest) = value.value()?;
         if matches!(key, b"name" | b"arguments" | b"input") {
-            something |= value.has_text() || matches!(value, Value::Object(_)) && value.is_something();
+            something |= value.has_text() || (value.as_object().is_some() && value.is_something());
         }
-        Some(())
+        Some(rest)
     });
     something
 }

@@ -1,71 +1,80 @@
 //! One JSON payload of a chat or completions stream, its top level.
 
-use super::super::json::{Cursor, Value};
+use super::super::json::{Json, Value};
 use super::{Choice, usage};
 use crate::wire::Usage;
 
 /// What one payload says.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(in crate::wire) struct Event<'a> {
     /// It is an error, whatever else it says.
     pub(in crate::wire) is_error: bool,
-    /// Its usage, where it has one that is not null.
+    /// Its usage, where it has one that is not null; some servers put it into a choice.
     pub(in crate::wire) usage: Option<Usage>,
     /// How many choices it has.
     pub(in crate::wire) choices: usize,
     first: Choice<'a>,
-    /// The whole array, for the events with more than one.
-    array: &'a [u8],
+    /// The whole array and what follows, for the events with more than one.
+    array: Json<'a>,
 }
 
 impl<'a> Event<'a> {
     /// Reads a payload; `None` = this is no JSON. JSON that is no object says nothing.
-    pub(in crate::wire) fn read(payload: &'a [u8]) -> Option<Self> {
-        let mut cursor = Cursor::new(payload);
-        if cursor.peek()? != b'{' {
-            cursor.value()?;
-            return cursor.is_at_end().then(Self::default);
-        }
+    pub(in crate::wire) fn of(payload: &'a [u8]) -> Option<Self> {
         let mut event = Self::default();
-        let mut error = Value::Null;
-        let mut typed_error = false;
-        let (mut keys, mut detail) = (0_u32, false);
-        cursor.object(|key, cursor| {
-            keys += 1;
-            match key {
-                b"choices" => event.read_choices(cursor)?,
-                b"usage" if cursor.peek()? == b'{' => event.usage = Some(usage::read(cursor)?),
-                b"error" => error.update(cursor.value()?),
-                b"type" | b"object" => typed_error |= cursor.value()? == Value::Text(b"error"),
-                b"detail" => detail |= cursor.value()?.is_something(),
-                _ => {
-                    cursor.value()?;
-                }
-            }
-            Some(())
-        })?;
-        event.is_error = error.is_something() || typed_error || (detail && keys == 1);
-        cursor.is_at_end().then_some(event)
+        event.read(payload).map(|()| event)
     }
 
-    fn read_choices(&mut self, cursor: &mut Cursor<'a>) -> Option<()> {
-        if cursor.peek()? != b'[' {
-            cursor.value()?;
-            return Some(());
+    /// Reads a payload in place: an event is large enough for its moving to show.
+    #[inline]
+    pub(in crate::wire) fn read(&mut self, payload: &'a [u8]) -> Option<()> {
+        let json = Json::new(payload).solid();
+        if !json.is_object() {
+            return json.skip()?.is_at_end().then_some(());
         }
-        self.choices = 0;
-        let array = cursor.rest();
-        cursor.array(|cursor| {
-            if let Some(choice) = Choice::read(cursor)? {
-                if self.choices == 0 {
-                    self.first = choice;
+        let mut error = Value::default();
+        let mut typed_error = false;
+        let (mut keys, mut detail) = (0_u32, false);
+        let rest = json.object(|key, value| {
+            keys += 1;
+            match key {
+                b"choices" => return self.read_choices(value),
+                b"usage" if value.is_object() => {
+                    return usage::read(value, self.usage.insert(Usage::default()));
                 }
-                self.choices += 1;
+                b"error" | b"type" | b"object" | b"detail" => {}
+                _ => return value.skip(),
             }
-            Some(())
+            let (value, rest) = value.value()?;
+            match key {
+                b"error" => error = value,
+                b"detail" => detail |= value.is_something(),
+                _ => typed_error |= value.text() == Some(b"error"),
+            }
+            Some(rest)
         })?;
-        self.array = array;
-        Some(())
+        self.is_error = error.is_something() || typed_error || (detail && keys == 1);
+        rest.is_at_end().then_some(())
+    }
+
+    #[inline(always)]
+    fn read_choices(&mut self, json: Json<'a>) -> Option<Json<'a>> {
+        if !json.is_array() {
+            return json.skip();
+        }
+        self.array = json;
+        self.choices = 0;
+        json.array(|element| {
+            if !element.is_object() {
+                return element.skip();
+            }
+            self.choices += 1;
+            if self.choices > 1 {
+                return Choice::default().read(element, &mut self.usage);
+            }
+            self.first = Choice::default();
+            self.first.read(element, &mut self.usage)
+        })
     }
 
     /// Gives each choice to `take`, in order. The second and later ones are read again here: events with
@@ -80,14 +89,18 @@ impl<'a> Event<'a> {
             return;
         }
         let mut seen = 0;
-        let _ = Cursor::new(self.array).array(|cursor| {
-            if let Some(choice) = Choice::read(cursor)? {
-                seen += 1;
-                if seen > 1 {
-                    take(&choice);
-                }
+        let walked = self.array.array(|element| {
+            if !element.is_object() {
+                return element.skip();
             }
-            Some(())
+            let mut choice = Choice::default();
+            let rest = choice.read(element, &mut None)?;
+            seen += 1;
+            if seen > 1 {
+                take(&choice);
+            }
+            Some(rest)
         });
+        assert!(walked.is_some() && seen == self.choices, "an array that was read once reads the same again");
     }
 }

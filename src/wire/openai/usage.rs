@@ -1,52 +1,88 @@
 //! The token counts of a `usage` object, under every name that servers give them.
 
-use super::super::json::{Cursor, Value};
+use super::super::json::{Json, Value};
 use crate::wire::Usage;
 
-/// Reads a `usage` object; what it does not say stays `None`.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Option<Usage> {
-    let mut usage = Usage::default();
-    // The legacy names come beside the new ones or instead of them.
-    let mut legacy = Usage::default();
-    cursor.object(|key, cursor| {
+/// Reads a `usage` object into `usage`.
+#[inline]
+pub(super) fn read<'a>(json: Json<'a>, usage: &mut Usage) -> Option<Json<'a>> {
+    *usage = Usage::default();
+    json.object(|key, value| {
+        let (value, rest) = value.value()?;
         match key {
-            b"completion_tokens" => merge(&mut usage.completion_tokens, cursor.value()?.count()),
-            b"prompt_tokens" => merge(&mut usage.prompt_tokens, cursor.value()?.count()),
-            b"output_tokens" => merge(&mut legacy.completion_tokens, cursor.value()?.count()),
-            b"input_tokens" => merge(&mut legacy.prompt_tokens, cursor.value()?.count()),
-            b"cached_tokens" | b"prompt_cache_hit_tokens" => {
-                merge(&mut legacy.cached_tokens, cursor.value()?.count());
-            }
-            b"reasoning_tokens" => merge(&mut legacy.reasoning_tokens, cursor.value()?.count()),
+            b"completion_tokens" => take(&mut usage.completion_tokens, value.count()),
+            b"prompt_tokens" => take(&mut usage.prompt_tokens, value.count()),
+            // Other names come beside these or instead of them, and count where these do not.
+            b"output_tokens" => fill(&mut usage.completion_tokens, value.count()),
+            b"input_tokens" => fill(&mut usage.prompt_tokens, value.count()),
+            b"cached_tokens" | b"prompt_cache_hit_tokens" => fill(&mut usage.cached_tokens, value.count()),
+            b"reasoning_tokens" => fill(&mut usage.reasoning_tokens, value.count()),
             b"prompt_tokens_details" | b"input_tokens_details" => {
-                merge(&mut usage.cached_tokens, detail(cursor.value()?, b"cached_tokens"));
+                take(&mut usage.cached_tokens, detail(value, b"cached_tokens"));
             }
             b"completion_tokens_details" | b"output_tokens_details" => {
-                merge(&mut usage.reasoning_tokens, detail(cursor.value()?, b"reasoning_tokens"));
+                take(&mut usage.reasoning_tokens, detail(value, b"reasoning_tokens"));
             }
-            _ => {
-                cursor.value()?;
-            }
+            _ => {}
         }
-        Some(())
-    })?;
-    legacy.merge(usage);
-    Some(legacy)
+        Some(rest)
+    })
 }
 
+#[cold]
 fn detail(details: Value<'_>, wanted: &[u8]) -> Option<u64> {
-    let Value::Object(details) = details else { return None };
+    let json = details.as_object()?;
     let mut count = None;
-    Cursor::new(details).object(|key, cursor| {
-        let value = cursor.value()?;
+    json.object(|key, value| {
+        let (value, rest) = value.value()?;
         if key == wanted {
-            merge(&mut count, value.count());
+            take(&mut count, value.count());
         }
-        Some(())
+        Some(rest)
     })?;
     count
 }
 
-fn merge(count: &mut Option<u64>, later: Option<u64>) {
+fn take(count: &mut Option<u64>, later: Option<u64>) {
     *count = later.or(*count);
+}
+
+fn fill(count: &mut Option<u64>, other: Option<u64>) {
+    *count = count.or(other);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(text: &str) -> [Option<u64>; 4] {
+        let mut usage = Usage::default();
+        read(Json::new(text.as_bytes()), &mut usage).unwrap();
+        [usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens, usage.reasoning_tokens]
+    }
+
+    #[test]
+    fn every_servers_names_are_known() {
+        for (text, counts) in [
+            (r#"{"prompt_tokens":4,"completion_tokens":2}"#, [Some(4), None, Some(2), None]),
+            (r#"{"input_tokens":4,"output_tokens":2}"#, [Some(4), None, Some(2), None]),
+            (r#"{"output_tokens":9,"completion_tokens":2,"input_tokens":9}"#, [Some(9), None, Some(2), None]),
+            (r#"{"completion_tokens":2,"output_tokens":9}"#, [None, None, Some(2), None]),
+            (r#"{"completion_tokens":null,"output_tokens":9}"#, [None, None, Some(9), None]),
+            (r#"{"completion_tokens":2,"completion_tokens":null}"#, [None, None, Some(2), None]),
+            (
+                r#"{"prompt_tokens_details":{"cached_tokens":3},"cached_tokens":1}"#,
+                [None, Some(3), None, None],
+            ),
+            (
+                r#"{"cached_tokens":1,"prompt_tokens_details":{"cached_tokens":3}}"#,
+                [None, Some(3), None, None],
+            ),
+            (r#"{"prompt_cache_hit_tokens":1,"prompt_tokens_details":null}"#, [None, Some(1), None, None]),
+            (r#"{"completion_tokens_details":{"reasoning_tokens":7,"x":[]}}"#, [None, None, None, Some(7)]),
+            (r#"{"reasoning_tokens":0}"#, [None, None, None, Some(0)]),
+        ] {
+            assert_eq!(usage(text), counts, "{text}");
+        }
+    }
 }
