@@ -4,7 +4,10 @@ use super::mistake::PlanError;
 use super::raw::Raw;
 use super::reading::{Place, Reading, option};
 use super::secrets::redacted;
-use super::{Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, target};
+use super::{
+    Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, target, thresholds,
+    validated::Asked,
+};
 use crate::schedule::Schedule;
 
 impl Plan {
@@ -22,6 +25,7 @@ impl Plan {
         let sim = sim::read(r, &raw, limits);
         let output = output(r, &raw);
         let require = r.word(option!(raw.verdict.require), &REQUIRE).unwrap_or(Require::Suspect);
+        let thresholds = thresholds::read(r, &raw);
         let max_error_share = share(r, &raw);
         // Whether the load fits the machine can only be asked of a load that is well.
         let (client, caveats) = if reading.is_clean() {
@@ -37,9 +41,10 @@ impl Plan {
             output,
             sim,
             require,
+            thresholds,
             max_error_share,
             caveats,
-            asked: raw,
+            asked: Asked(raw),
         };
         if reading.is_clean() {
             plan.try_requests(&mut reading);
@@ -71,7 +76,7 @@ impl Plan {
     /// The effective config in its TOML form, every default written out and every secret hidden.
     #[must_use]
     pub fn effective_toml(&self) -> String {
-        redacted(self.asked.clone()).to_toml()
+        redacted(self.asked.0.clone()).to_toml()
     }
 }
 
@@ -103,6 +108,7 @@ fn filled(asked: Raw) -> Raw {
     let mut raw = asked.over(defaults);
     later_of_one_name(&mut raw.target.header, ':');
     later_of_one_name(&mut raw.output.tag, '=');
+    later_of_one_name(&mut raw.verdict.threshold, '=');
     raw
 }
 

@@ -21,6 +21,7 @@ mod stages;
 mod target;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 mod validated;
 
 pub use client::{Client, SHARD_LOCKED_BYTES};

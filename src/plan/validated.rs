@@ -1,7 +1,10 @@
 //! The plan itself: what a run is made from; only the checks of this room make one.
 
 use super::raw::Raw;
+use super::secrets::redacted;
 use super::{Client, Load, Payload, SimPlan, Target};
+use crate::analysis::Thresholds;
+use std::fmt;
 
 /// A run, every bound of which has been checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,12 +23,24 @@ pub struct Plan {
     pub sim: Option<SimPlan>,
     /// The worst verdict that still exits with 0.
     pub require: Require,
+    /// What the verdict holds the client to.
+    pub thresholds: Thresholds,
     /// The share of failed requests above which the target has failed (exit 4), 0 to 1.
     pub max_error_share: f64,
     /// What the plan had to give up, in words for the report (one CPU shared with the simulator, ...).
     pub caveats: Vec<String>,
     /// What was asked, the defaults filled in: what the effective config is written from.
-    pub(super) asked: Raw,
+    pub(super) asked: Asked,
+}
+
+/// The options a plan was made from. Its `Debug` form hides secrets.
+#[derive(Clone, PartialEq)]
+pub(super) struct Asked(pub(super) Raw);
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&redacted(self.0.clone()), f)
+    }
 }
 
 /// What is written and where.

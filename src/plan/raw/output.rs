@@ -43,4 +43,7 @@ pub struct VerdictOptions {
     /// Share of failed requests, 0 to 1, above which the target has failed (exit 4)
     #[arg(long, value_name = "SHARE")]
     pub max_error_share: Option<Text>,
+    /// Hold the client to another bound of the verdict, such as rho-valid=0.6; may be given again
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub threshold: Vec<Text>,
 }
