@@ -230,7 +230,6 @@ impl Closed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Delays;
     use crate::schedule::{Load, Process, Ramp, Stage};
     use crate::time::Span;
 
@@ -239,7 +238,7 @@ mod tests {
     }
 
     fn closed(slots: f64, extent: Extent, warmup: Span) -> Schedule {
-        let load = Load::Closed { slots: Ramp::Flat(slots), ramp: Span::ZERO, think: Delays::ZERO };
+        let load = Load::Closed { slots: Ramp::Flat(slots), ramp: Span::ZERO, think: "0s".parse().unwrap() };
         Schedule::new(vec![Stage { load, extent, warmup }], Span::ZERO, 0).unwrap()
     }
 

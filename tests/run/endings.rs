@@ -1,0 +1,107 @@
+//! However a run ends, what was measured is written: signals, a kill, a full queue of failures.
+
+use crate::program::{Folder, run, start, text};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Waits until the run has written a row: it has begun, and something is measured.
+fn await_rows(folder: &Folder, child: &mut Child) {
+    let until = Instant::now() + Duration::from_secs(30);
+    let rows =
+        || fs::read_to_string(folder.results().join("records.jsonl")).is_ok_and(|text| text.contains('\n'));
+    while !rows() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended early");
+        assert!(Instant::now() < until, "no row within 30 s");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_raw(child.id().try_into().unwrap()).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn a_signal_stops_sending_drains_and_reports() {
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let folder = Folder::new();
+        let mut child = start(&folder, "--sim --rate 200 --duration 60s");
+        await_rows(&folder, &mut child);
+        send(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", text(&output.stderr));
+        let summary = folder.summary();
+        assert_eq!(summary["run"]["ended"], "interrupted");
+        let load = &summary["load"];
+        let sum: u64 =
+            ["completed", "failed", "cancelled"].iter().map(|key| load[key].as_u64().unwrap()).sum();
+        assert_eq!(load["begun"].as_u64(), Some(sum));
+        assert!(load["completed"].as_u64().unwrap() > 0);
+        assert!(text(&output.stdout).contains("TTFT"), "the report is printed");
+    }
+}
+
+#[test]
+fn a_second_signal_does_not_wait_for_what_is_in_flight() {
+    let folder = Folder::new();
+    // Answers of a minute: a drain would wait for them.
+    let mut child =
+        start(&folder, "--sim --no-probe --rate 100 --duration 60s --sim-fault stall:0.5 --output-tokens 3");
+    await_rows(&folder, &mut child);
+    send(&child, Signal::INT);
+    thread::sleep(Duration::from_millis(300));
+    send(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(folder.summary()["load"]["cancelled"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_killed_run_leaves_its_rows_and_its_config() {
+    let folder = Folder::new();
+    let mut child = start(&folder, "--sim --rate 500 --duration 60s --sim-ttft 1ms --sim-itl 0s");
+    await_rows(&folder, &mut child);
+    thread::sleep(Duration::from_millis(1500));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(folder.results().join("config.toml").is_file());
+    let text = fs::read_to_string(folder.results().join("records.jsonl")).unwrap();
+    let whole: Vec<&str> = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
+    // 1.5 s at 500/s: all but the last second's must be there; a slow machine has fewer, never none.
+    assert!(whole.len() > 50, "{} rows", whole.len());
+    for line in whole {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
+    assert!(!folder.results().join("summary.json").exists());
+}
+
+#[test]
+fn failures_are_measurements_by_class() {
+    let folder = Folder::new();
+    let faults =
+        "--sim-fault status=503:0.2 --sim-fault reset:0.2 --sim-fault truncate:0.2 --sim-fault error:0.2";
+    let output = run(&folder, &format!("--sim --no-probe --rate 200 --requests 200 {faults}"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let summary = folder.summary();
+    let errors = summary["errors"].as_object().unwrap();
+    for class in ["http_5xx", "stream_error"] {
+        assert!(errors.contains_key(class), "{errors:?}");
+    }
+    let failed: u64 = errors.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(summary["load"]["failed"].as_u64(), Some(failed));
+    assert_eq!(failed + summary["load"]["completed"].as_u64().unwrap(), 200);
+    // More than half of them failed: with every failure as infinity there is no median.
+    assert!(summary["latency"]["ttft_ns"]["with_failures"]["p50"].is_null());
+}
+
+#[test]
+fn a_target_that_fails_too_often_is_status_4() {
+    let folder = Folder::new();
+    let output = run(
+        &folder,
+        "--sim --no-probe --rate 100 --requests 50 --sim-fault status=500:0.5 --max-error-share 0.1",
+    );
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+}

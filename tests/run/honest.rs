@@ -1,0 +1,132 @@
+//! What a run against the simulator must say: every request begun, none lost, rows and histograms telling the same.
+
+use crate::program::{Folder, lowrho, run, text};
+use serde_json::Value;
+
+fn count(summary: &Value, key: &str) -> u64 {
+    summary["load"][key].as_u64().unwrap()
+}
+
+fn ns(row: &Value, key: &str) -> Option<i64> {
+    row[key].as_i64()
+}
+
+/// The value of rank ceil(q n), as the histograms define a quantile.
+fn quantile(values: &mut [i64], q: f64) -> i64 {
+    values.sort_unstable();
+    let rank = (q * values.len() as f64).ceil().max(1.0) as usize;
+    values[rank - 1]
+}
+
+#[test]
+fn every_request_that_is_due_is_begun_and_told() {
+    let folder = Folder::new();
+    let output = run(&folder, "--sim --rate 300 --duration 2s --warmup 500ms --output-tokens 5");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let (summary, rows) = (folder.summary(), folder.rows());
+    let (due, begun) = (count(&summary, "due"), count(&summary, "begun"));
+    assert!((450..750).contains(&due), "600 are expected, {due} were due");
+    assert_eq!((begun, count(&summary, "failed"), count(&summary, "cancelled")), (due, 0, 0));
+    let measured: Vec<&Value> = rows.iter().filter(|row| row["phase"] == "measured").collect();
+    assert_eq!(measured.len() as u64, due);
+    assert!(rows.iter().any(|row| row["phase"] == "warmup"));
+    for row in &measured {
+        assert_eq!(row["ok"], true, "{row}");
+        assert_eq!((row["output_tokens"].as_u64(), row["events"].as_u64()), (Some(5), Some(5)), "{row}");
+        let order = ["due_ns", "begun_ns", "sent_ns", "head_ns", "first_ns", "last_ns", "done_ns", "end_ns"];
+        let instants: Vec<i64> = order.iter().map(|key| ns(row, key).unwrap()).collect();
+        assert!(instants.is_sorted(), "{row}");
+        // The simulator's first token is planned 20 ms after the request arrived there.
+        assert!(ns(row, "first_ns").unwrap() - ns(row, "sent_ns").unwrap() >= 20_000_000, "{row}");
+    }
+    let tokens = &summary["tokens"];
+    assert_eq!(tokens["output"].as_u64(), Some(5 * due));
+    assert_eq!(summary["target"]["honours_output_tokens"], true);
+    assert_eq!(summary["run"]["ended"], "complete");
+    let stamps = &summary["client"]["stamps"];
+    assert!(stamps["software"].as_u64().unwrap() >= due, "{stamps}");
+}
+
+#[test]
+fn rows_and_histograms_tell_the_same_within_three_digits() {
+    let folder = Folder::new();
+    run(&folder, "--sim --rate 200 --duration 2s --sim-ttft exp:5ms --sim-itl exp:1ms");
+    let (summary, rows) = (folder.summary(), folder.rows());
+    let of = |from: &str, to: &str| -> Vec<i64> {
+        let measured = rows.iter().filter(|row| row["phase"] == "measured");
+        measured.filter_map(|row| Some(ns(row, to)? - ns(row, from)?)).collect()
+    };
+    for (key, from, to) in [
+        ("ttft_ns", "sent_ns", "first_ns"),
+        ("ttft_due_ns", "due_ns", "first_ns"),
+        ("e2e_ns", "sent_ns", "last_ns"),
+        ("head_ns", "sent_ns", "head_ns"),
+    ] {
+        let mut values = of(from, to);
+        let told = &summary["latency"][key];
+        assert_eq!(told["count"].as_u64(), Some(values.len() as u64), "{key}");
+        for (name, q) in [("p50", 0.5), ("p90", 0.9)] {
+            let (told, exact) = (told[name].as_i64().unwrap(), quantile(&mut values, q));
+            assert!((told - exact).abs() * 500 <= exact, "{key} {name}: {told} told, {exact} in the rows");
+        }
+    }
+}
+
+#[test]
+fn a_closed_loop_measures_exactly_so_many_requests() {
+    let folder = Folder::new();
+    let output =
+        run(&folder, "--sim --concurrency 7 --requests 100 --warmup 200ms --sim-ttft 2ms --sim-itl 0s");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let rows = folder.rows();
+    let mut measured: Vec<u64> = rows
+        .iter()
+        .filter(|row| row["phase"] == "measured")
+        .map(|row| row["index"].as_u64().unwrap())
+        .collect();
+    measured.sort_unstable();
+    assert_eq!(measured, (0..100).collect::<Vec<_>>());
+    let mut in_flight: Vec<(i64, i32)> = rows
+        .iter()
+        .flat_map(|row| [(ns(row, "begun_ns").unwrap(), 1), (ns(row, "done_ns").unwrap(), -1)])
+        .collect();
+    in_flight.sort_unstable();
+    let most = in_flight.iter().scan(0, |sum, (_, step)| {
+        *sum += step;
+        Some(*sum)
+    });
+    assert!(most.max().unwrap() <= 7);
+}
+
+#[test]
+fn the_report_and_the_rerun_of_a_directory_say_what_the_run_did() {
+    let folder = Folder::new();
+    let output = run(&folder, "--sim --rate 100 --requests 50 --tag who=test --seed 9");
+    let again = lowrho(&folder).args(["report", "results"]).output().unwrap();
+    assert_eq!(text(&again.stdout), text(&output.stdout));
+    let json = lowrho(&folder).args(["report", "results", "--json"]).output().unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&json.stdout).unwrap(), folder.summary());
+    let rerun = lowrho(&folder)
+        .args(["rerun", "results", "--out", "second", "--json", "--require", "any", "--quiet"])
+        .output()
+        .unwrap();
+    let second: Value = serde_json::from_slice(&rerun.stdout).unwrap();
+    let first = folder.summary();
+    for key in ["seed", "tags"] {
+        assert_eq!(second["run"][key], first["run"][key]);
+    }
+    assert_eq!(second["load"]["due"], first["load"]["due"]);
+    assert_eq!(second["load"]["scheduled_rate"], first["load"]["scheduled_rate"]);
+    assert_ne!(second["run"]["id"], first["run"]["id"]);
+}
+
+#[test]
+fn several_runs_have_a_directory_each_and_a_spread() {
+    let folder = Folder::new();
+    let output = run(&folder, "--sim --rate 100 --requests 30 --repeat 2 --quiet");
+    let shown = text(&output.stdout);
+    assert!(shown.contains("Spread over 2 runs"), "{shown}");
+    for nth in ["results/1/summary.json", "results/2/summary.json"] {
+        assert!(folder.path().join(nth).is_file(), "{nth}");
+    }
+}

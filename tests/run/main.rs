@@ -1,0 +1,10 @@
+//! The main job as its users have it: the program itself, over loopback, against the embedded simulator and worse servers.
+//!
+//! Outcomes, counts and order are asserted, never times: `--require any`, since a busy machine is no defect.
+
+#![allow(clippy::disallowed_methods, reason = "a test has a clock of its own")]
+
+mod endings;
+mod honest;
+mod program;
+mod refused;
