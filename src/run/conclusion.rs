@@ -6,7 +6,7 @@ use super::fleet::Left;
 use super::histograms::Histograms;
 use super::target::Target;
 use super::{Interrupts, simulator};
-use crate::analysis::{Facts, Findings, ShardFacts, StageFacts, Thresholds};
+use crate::analysis::{Facts, Findings, ShardFacts, StageFacts};
 use crate::plan::Plan;
 use crate::record::{Audit, Recorder};
 use crate::report::{self, About, AboutShard, AboutStage, Ended, Stamps, Summary};
@@ -82,7 +82,7 @@ impl Story<'_> {
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
         };
-        let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &Thresholds::default());
+        let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
         let simulator = sim.map(|sim| simulator::account(&sim.join()));
         let ended = match (interrupted, failures.is_empty()) {
             (true, _) => Ended::Interrupted,

@@ -75,7 +75,7 @@ impl Handler for Client {
         let Pass { entered, planned_wake, harvested, ended, kernel, cpu, .. } = *pass;
         let Some(measured) = &mut self.measured else { return };
         // On the CPU for less than the handling took: somebody else had it.
-        let interrupted = (ended - harvested) - cpu > PREEMPTED;
+        let interrupted = (ended - harvested) - (cpu - kernel) > PREEMPTED;
         measured.audit.turn(&Turn { entered, planned_wake, harvested, ended, kernel, cpu, interrupted });
         self.gauge.beat(kernel + (ended - harvested), ended - entered);
     }
