@@ -1,5 +1,6 @@
 //! The bare ring reader: the same flags, sockets and waits as the pump, and nothing but counting.
 #![allow(unsafe_code, reason = "the io-uring crate without a ring around it")]
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "lending one buffer is one deed")]
 
 use crate::source::Source;
 use crate::{Load, Used, WINDOW};

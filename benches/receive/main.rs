@@ -43,8 +43,15 @@ pub(crate) struct Used {
     pub(crate) reads: u64,
 }
 
+/// A way to read all that a source sends.
+struct Reader {
+    name: &'static str,
+    read: fn(&Load) -> Used,
+}
+
 /// The readers; the first is the one that the others are held against.
-const READERS: [(&str, fn(&Load) -> Used); 2] = [("bare ring reader", bare::read), ("pump", pumped::read)];
+const READERS: [Reader; 2] =
+    [Reader { name: "bare ring reader", read: bare::read }, Reader { name: "pump", read: pumped::read }];
 
 fn main() {
     let asked: Vec<String> = std::env::args().collect();
@@ -70,12 +77,12 @@ fn main() {
     ));
     say(format!(
         "a reading of the clock costs {:.0} ns, of the thread's CPU clock {:.0} ns",
-        ns_per_call(|| drop(std::hint::black_box(clock::now()))),
-        ns_per_call(|| drop(std::hint::black_box(clock::thread_cpu())))
+        ns_per_call(clock::now),
+        ns_per_call(clock::thread_cpu)
     ));
     let mut ns_per_event = vec![Vec::new(); READERS.len()];
     for pair in 0..=option("--pairs", 9) {
-        for (index, (name, read)) in READERS.iter().enumerate() {
+        for (index, Reader { name, read }) in READERS.iter().enumerate() {
             let used = read(&load);
             let ns = ratio(used.cpu.as_ns(), i64::try_from(load.events).expect("a count"));
             if pair == 0 {
@@ -93,7 +100,7 @@ fn main() {
         }
     }
     let bare = ns_per_event[0].clone();
-    for ((name, _), of_reader) in READERS.iter().zip(&mut ns_per_event) {
+    for (Reader { name, .. }, of_reader) in READERS.iter().zip(&mut ns_per_event) {
         let mut ratios: Vec<f64> = of_reader.iter().zip(&bare).map(|(ns, bare)| ns / bare).collect();
         let (ns, of_bare) = (median(of_reader), median(&mut ratios));
         let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
@@ -103,10 +110,12 @@ fn main() {
     }
 }
 
-fn ns_per_call(call: impl Fn()) -> f64 {
+fn ns_per_call<T>(call: fn() -> T) -> f64 {
     const CALLS: i64 = 100_000;
     let begun = clock::now();
-    (0..CALLS).for_each(|_| call());
+    for _ in 0..CALLS {
+        std::hint::black_box(call());
+    }
     ratio((clock::now() - begun).as_ns(), CALLS)
 }
 

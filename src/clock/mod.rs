@@ -18,11 +18,22 @@ pub fn now() -> Instant {
     Instant::from_ns(whole_ns(clock_gettime(ClockId::Monotonic)))
 }
 
-/// The CPU time this thread has used, kernel included. A system call: about as dear as an empty `io_uring_enter`.
+/// The CPU time this thread has used, kernel included. A system call that takes a lock: up to microseconds.
 #[must_use]
 pub fn thread_cpu() -> Span {
     let ns = whole_ns(clock_gettime(ClockId::ThreadCPUTime));
     Span::from_ns(i64::try_from(ns).expect("no thread has run for 292 years"))
+}
+
+/// What a reading of [`thread_cpu`] adds to the next one: the least of some, as others were interrupted.
+#[must_use]
+pub fn thread_cpu_reading() -> Span {
+    const READINGS: usize = 32;
+    let once = || {
+        let before = thread_cpu();
+        thread_cpu() - before
+    };
+    (0..READINGS).map(|_| once()).min().expect("there are some")
 }
 
 /// Puts this thread to sleep; for threads that own no ring (a shard sleeps in its ring). Nothing when `span` is not positive.

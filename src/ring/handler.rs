@@ -105,9 +105,11 @@ pub struct Pass {
     pub harvested: Instant,
     /// When the last job was done.
     pub ended: Instant,
-    /// CPU time of this thread in the kernel while it waited and harvested (copying, TCP, acknowledgements).
+    /// CPU time of this thread in the kernel while it waited and harvested (copying, TCP, acknowledgements). Measured in
+    /// one pass of sixteen, for the CPU clock costs as much as a read; estimated from these in the others, by a line
+    /// through time and completions.
     pub kernel: Span,
-    /// CPU time of this thread over the whole pass.
+    /// CPU time of this thread over the whole pass: the kernel's, and our own from `harvested` to `ended`.
     pub cpu: Span,
     /// Jobs done.
     pub jobs: u32,

@@ -12,6 +12,7 @@ mod counters;
 mod error;
 mod handler;
 mod harvest;
+mod kernel_cost;
 mod payloads;
 mod pump;
 mod queue;

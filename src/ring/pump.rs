@@ -6,6 +6,7 @@ use super::buffers::Memory;
 use super::coalesce::Coalescing;
 use super::collect::{Sight, bytes};
 use super::harvest::{Harvest, Other};
+use super::kernel_cost::KernelCost;
 use super::queue::DEFERRED_AT_ONCE;
 use super::{Coalesce, Conn, Counters, Departure, Handler, Job, JobClass, Pass, Payload, Read, Ring};
 use crate::clock::{self, RealtimeOffset};
@@ -23,7 +24,7 @@ pub struct PumpConfig {
     /// The longest a turn sleeps. An arrival's interval reaches back no further than the harvest before it, so this also
     /// bounds what is not known of an event that shares its read with a later one.
     pub longest_sleep: Span,
-    /// Whether passes read the thread's CPU clock; without, their `kernel` and `cpu` are zero.
+    /// Whether the kernel's time is told, by reading the thread's CPU clock in one pass of sixteen; without, it is zero.
     pub cpu_clock: bool,
 }
 
@@ -46,9 +47,6 @@ const OFFSET_BEAT: Span = Span::from_ms(100);
 /// How long due things may go on before the next harvest: a shard that is behind its schedule must still read.
 const LONGEST_TICKING: Span = Span::from_ms(1);
 
-/// Turns this close to each other had nothing between them: the CPU clock need not be read again.
-const BACK_TO_BACK: Span = Span::from_us(1);
-
 /// Drives one [`Ring`] and its [`Handler`], on the thread that made the ring.
 pub struct Pump<P: Payload> {
     ring: Ring<P>,
@@ -64,8 +62,11 @@ pub struct Pump<P: Payload> {
     swept: Instant,
     /// Completions were left in the kernel: the next turn must not sleep.
     is_behind: bool,
+    kernel_cost: KernelCost,
+    /// What a reading of the CPU clock itself adds to a measurement.
+    cpu_reading: Span,
+    /// When the last pass was over.
     ended: Instant,
-    ended_cpu: Span,
 }
 
 impl<P: Payload> Pump<P> {
@@ -85,27 +86,22 @@ impl<P: Payload> Pump<P> {
             departures: Vec::new(),
             swept: Instant::ZERO,
             is_behind: false,
-            ended: Instant::ZERO,
-            ended_cpu: Span::ZERO,
+            kernel_cost: KernelCost::default(),
+            cpu_reading: clock::thread_cpu_reading(),
+            ended: now,
         }
     }
 
     /// Waits until something arrives or is due, then handles all of it: what arrived first, so that what is due sees it.
     pub fn turn<H: Handler<Payload = P>>(&mut self, handler: &mut H) -> Pass {
+        self.prepare(handler);
+        let measured_from = self.is_measured().then(clock::thread_cpu);
         let entered = clock::now();
-        let begun_cpu = if entered - self.ended > BACK_TO_BACK { self.cpu() } else { self.ended_cpu };
-        if entered >= self.next_offset {
-            self.offset.refresh();
-            self.next_offset = entered + OFFSET_BEAT;
-        }
-        self.ring.resume(entered);
-        self.ring.flush();
-        self.tell_departures(handler);
-
         let gathering_ends = self.wait(entered, handler.wake());
-        let harvested_cpu = self.cpu();
+        let measured = measured_from.map(|from| clock::thread_cpu() - from - self.cpu_reading);
         let harvested = clock::now();
-        self.gather(harvested);
+        let came = self.gather(harvested);
+        let kernel = self.kernel_time(came, measured, harvested - entered);
         self.coalescing.learn(harvested - entered, self.harvest.reads.len());
 
         let mut work = Work { begun: harvested, jobs: 0 };
@@ -114,15 +110,14 @@ impl<P: Payload> Pump<P> {
         self.handle_ends(handler, harvested, &mut work);
         self.tick(handler, &mut work);
 
-        self.ended_cpu = self.cpu();
         self.ended = work.begun;
         let pass = Pass {
             entered,
             planned_wake: gathering_ends.min(harvested),
             harvested,
             ended: work.begun,
-            kernel: harvested_cpu - begun_cpu,
-            cpu: self.ended_cpu - begun_cpu,
+            kernel,
+            cpu: kernel + (work.begun - harvested),
             jobs: work.jobs,
         };
         handler.pass(&pass);
@@ -152,8 +147,29 @@ impl<P: Payload> Pump<P> {
         &self.offset
     }
 
-    fn cpu(&self) -> Span {
-        if self.config.cpu_clock { clock::thread_cpu() } else { Span::ZERO }
+    /// Does what is better done late than in the way of a wake-up.
+    fn prepare<H: Handler<Payload = P>>(&mut self, handler: &mut H) {
+        if self.ended >= self.next_offset {
+            self.offset.refresh();
+            self.next_offset = self.ended + OFFSET_BEAT;
+        }
+        self.ring.resume(self.ended);
+        self.ring.flush();
+        self.tell_departures(handler);
+    }
+
+    fn is_measured(&mut self) -> bool {
+        self.config.cpu_clock && self.kernel_cost.is_next_measured()
+    }
+
+    /// The CPU time of the kernel in a pass that `waited` and brought so many completions: measured or estimated.
+    fn kernel_time(&mut self, came: usize, measured: Option<Span>, waited: Span) -> Span {
+        if let Some(kernel) = measured {
+            let kernel = kernel.max(Span::ZERO);
+            self.kernel_cost.learn(came, kernel);
+            return kernel;
+        }
+        self.kernel_cost.estimate(came, waited)
     }
 
     /// Sleeps in the ring; gives the end of the gathering, before which no arrival was to wake us.
@@ -173,12 +189,13 @@ impl<P: Payload> Pump<P> {
         entered + gather
     }
 
-    /// Collects what has come, and what still comes: a full harvest leaves nothing that came before it.
-    fn gather(&mut self, harvested: Instant) {
+    /// Collects what has come, and what still comes: a full harvest leaves nothing that came before it. Gives how many
+    /// completions the wait itself had brought.
+    fn gather(&mut self, harvested: Instant) -> usize {
         let mut began = harvested;
         let room = self.memory.count() / 2;
         let sight = Sight { offset: &self.offset, harvested, swept: self.swept };
-        self.ring.collect(sight, &mut self.harvest);
+        let came = self.ring.collect(sight, &mut self.harvest);
         self.is_behind = false;
         while self.ring.queue.is_work_deferred() {
             if self.harvest.reads.len() >= room {
@@ -196,6 +213,7 @@ impl<P: Payload> Pump<P> {
             self.swept = began;
         }
         self.harvest.sort();
+        came
     }
 
     fn handle_others<H: Handler<Payload = P>>(
