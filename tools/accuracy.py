@@ -28,7 +28,7 @@ class Truth:
 
 
 def truth_of(line):
-    """The Truth of one line of a server's log; None where no token was sent."""
+    """The Truth of one line of a server's log; None where no token was sent or nobody named the request."""
     tokens = [event for event in line["events"] if event["what"] == "token"]
     if not tokens or line["x_request_id"] is None:
         return None

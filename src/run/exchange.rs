@@ -9,6 +9,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+/// How long the end of a body may trail its terminal event, as for a shard.
+const DRAIN: Span = Span::from_ms(50);
+
 /// One answer.
 #[derive(Debug)]
 pub struct Answer {
@@ -57,8 +60,9 @@ pub fn exchange(address: SocketAddr, request: &[u8], kind: Kind, limit: Span) ->
     // A server may answer and close before it has read all: what it said is read all the same.
     let _ = stream.write_all(request);
     let mut buffer = vec![0; 64 << 10];
+    let (mut until, mut draining) = (begun + limit, false);
     loop {
-        let left = begun + limit - clock::now();
+        let left = until - clock::now();
         let read = if left > Span::ZERO {
             stream.set_read_timeout(Some(duration(left)))?;
             stream.read(&mut buffer)
@@ -79,7 +83,16 @@ pub fn exchange(address: SocketAddr, request: &[u8], kind: Kind, limit: Span) ->
                 response.closed(Closed::Fin, &mut hear);
                 true
             }
-            Ok(n) => response.read(&buffer[..n], &mut hear) != Progress::More,
+            Ok(n) => match response.read(&buffer[..n], &mut hear) {
+                Progress::More => false,
+                Progress::Draining => {
+                    if !draining {
+                        (until, draining) = (until.min(now + DRAIN), true);
+                    }
+                    false
+                }
+                Progress::Over => true,
+            },
             Err(error) if error.kind() == ErrorKind::Interrupted => false,
             Err(error) => {
                 let timed_out = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
@@ -94,4 +107,46 @@ pub fn exchange(address: SocketAddr, request: &[u8], kind: Kind, limit: Span) ->
     }
     let reply = response.reply();
     Ok(Answer { reply, body: response.body().to_vec(), round_trip, sent, first, last })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Api;
+    use std::net::TcpListener;
+
+    const STREAM: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n\
+        43\r\ndata: {\"choices\":[{\"index\":0,\"text\":\"a\",\"finish_reason\":\"stop\"}]}\n\n\r\ne\r\ndata: [DONE]\n\n\r\n";
+
+    /// The answer to one request of a server that writes `parts` one by one and then waits for the client to leave.
+    fn answer_of(parts: &'static [&'static [u8]]) -> Answer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_nodelay(true).unwrap();
+            for part in parts {
+                stream.write_all(part).unwrap();
+            }
+            let _ = stream.read_to_end(&mut Vec::new());
+        });
+        let expect = Expect { api: Api::Completions, choices: 1, reused: false };
+        let answer =
+            exchange(address, b"GET / HTTP/1.1\r\n\r\n", Kind::Stream(expect), Span::from_s(20)).unwrap();
+        server.join().unwrap();
+        answer
+    }
+
+    #[test]
+    fn a_body_may_end_in_a_read_of_its_own() {
+        let answer = answer_of(&[STREAM, b"0\r\n\r\n"]);
+        assert_eq!((answer.reply.error, answer.reply.output_tokens), (None, Some(1)));
+        assert!(answer.first.is_some());
+    }
+
+    #[test]
+    fn a_body_that_never_ends_is_left_once_its_last_event_was_heard() {
+        let answer = answer_of(&[STREAM]);
+        assert_eq!((answer.reply.error, answer.reply.output_tokens), (None, Some(1)));
+    }
 }

@@ -28,7 +28,7 @@ class Sends:
 
     def __init__(self, send, request_id, received_ns):
         self.send = send
-        self.line = {"x_request_id": request_id, "received_ns": received_ns, "events": []}
+        self.line = {"x_request_id": request_id or None, "received_ns": received_ns, "events": []}
 
     async def head(self, status, content_type, length=None):
         headers = [(b"content-type", content_type)]
