@@ -109,6 +109,15 @@ fn flags_win_over_the_file() {
 }
 
 #[test]
+fn a_flag_takes_the_place_of_what_it_excludes_in_the_file() {
+    let file = folder("excludes").join("run.toml");
+    fs::write(&file, stdout(&lowrho(&["init"]))).unwrap();
+    let raw = dry_run(&["-c", file.to_str().unwrap(), "--sim", "--concurrency", "8", "--requests", "100"]);
+    assert_eq!((raw.target.url, raw.load.rate, raw.load.duration), (None, None, None));
+    assert_eq!((raw.load.concurrency, raw.load.requests), (Some("8".into()), Some("100".into())));
+}
+
+#[test]
 fn an_unknown_key_of_the_file_names_the_nearest() {
     let file = folder("unknown-key").join("run.toml");
     fs::write(&file, "[load]\nduratoin = \"5s\"\n").unwrap();

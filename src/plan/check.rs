@@ -89,21 +89,12 @@ const RECORDS: [(&str, Records); 3] =
 /// `asked` over the defaults, less the defaults that what was asked excludes: what is left is what happens.
 fn filled(asked: Raw) -> Raw {
     let mut defaults = Raw::defaults();
-    let load = &mut defaults.load;
-    let closed = asked.load.concurrency.is_some() || asked.stage.iter().any(|s| s.concurrency.is_some());
-    if closed {
-        load.arrival = None;
-    } else {
-        (load.ramp, load.think_time) = (None, None);
-    }
-    if asked.load.requests.is_some() || !asked.stage.is_empty() {
-        load.duration = None;
-    }
-    if asked.payload.prompts.is_some() {
-        defaults.payload.input_tokens = None;
-    }
     if asked.target.sim != Some(true) {
         defaults.sim = Default::default();
+    }
+    if asked.load.concurrency.is_none() && asked.stage.is_empty() {
+        // Only a closed loop has these; where no load is asked for, that alone is the mistake.
+        (defaults.load.ramp, defaults.load.think_time) = (None, None);
     }
     let mut raw = asked.over(defaults);
     later_of_one_name(&mut raw.target.header, ':');

@@ -167,7 +167,9 @@ fn no_message_shows_a_secret() {
 
 #[test]
 fn no_load_says_which_two_there_are() {
-    let text = refused_on(URL, &limits()).to_string();
+    let error = refused_on(URL, &limits());
+    assert_eq!(error.mistakes.len(), 1, "{error}");
+    let text = error.to_string();
     assert!(text.contains("--rate 10 (open loop, requests/s) or --concurrency 8 (closed loop)"), "{text}");
 }
 

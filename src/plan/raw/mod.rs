@@ -10,6 +10,7 @@ mod sim;
 mod target;
 mod text;
 mod toml_form;
+mod yielding;
 
 pub use client::ClientOptions;
 pub use load::{LoadOptions, StageOptions};
@@ -82,12 +83,11 @@ impl Raw {
     }
 
     /// These options where given, those of `under` elsewhere. Of a list, the entries of `under` come first and the
-    /// later of two with one name wins where the list is read; stages are taken whole.
+    /// later of two with one name wins where the list is read; stages are taken whole. What the choices of these
+    /// options exclude gives way.
     #[must_use]
     pub fn over(mut self, mut under: Self) -> Self {
-        if !self.stage.is_empty() {
-            under.stage.clear();
-        }
+        under.yield_to(&self);
         self.stage.splice(0..0, std::mem::take(&mut under.stage));
         let mut merged = tree(&under);
         for (section, options) in fields(tree(&self)) {

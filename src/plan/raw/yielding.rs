@@ -1,0 +1,90 @@
+//! What gives way when one set of options is laid over another: choices that exclude each other are made by the upper one.
+//! Gives no option a meaning.
+
+use super::{Raw, SimOptions};
+
+impl Raw {
+    /// Drops what the choices of `upper` exclude: `--concurrency` over a file with a rate means the concurrency, not a
+    /// contradiction. What excludes itself within one set stays, and is refused as the mistake it is.
+    pub(super) fn yield_to(&mut self, upper: &Self) {
+        let Self { target, load, stage, payload, output, sim, .. } = self;
+        let closed = upper.load.concurrency.is_some() || upper.stage.iter().any(|s| s.concurrency.is_some());
+        let open = upper.load.rate.is_some() || upper.stage.iter().any(|s| s.rate.is_some());
+        if open || closed {
+            (load.rate, load.concurrency) = (None, None);
+            stage.clear();
+        }
+        if closed {
+            (load.arrival, load.max_concurrency) = (None, None);
+        }
+        if open {
+            (load.ramp, load.think_time) = (None, None);
+        }
+        if upper.load.duration.is_some() || upper.load.requests.is_some() || !upper.stage.is_empty() {
+            (load.duration, load.requests) = (None, None);
+        }
+        if upper.target.url.is_some() {
+            (target.sim, *sim) = (None, SimOptions::default());
+        }
+        if upper.target.sim == Some(true) {
+            target.url = None;
+        }
+        if upper.payload.prompts.is_some() {
+            payload.input_tokens = None;
+        }
+        if upper.payload.input_tokens.is_some() {
+            payload.prompts = None;
+        }
+        if upper.output.quiet == Some(true) || upper.output.verbose == Some(true) {
+            (output.quiet, output.verbose) = (None, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn laid_over(upper: &str, lower: &str) -> String {
+        let raw = |toml: &str| Raw::from_toml(toml).unwrap();
+        raw(upper).over(raw(lower)).to_toml()
+    }
+
+    #[test]
+    fn the_upper_choice_takes_the_place_of_the_lower() {
+        for (upper, lower, both) in [
+            (
+                "[load]\nconcurrency = 8\n",
+                "[load]\nrate = 5\narrival = \"constant\"\n",
+                "[load]\nconcurrency = 8\n",
+            ),
+            ("[load]\nrate = 8\n", "[load]\nconcurrency = 5\nramp = \"1s\"\n", "[load]\nrate = 8\n"),
+            ("[load]\nrate = 8\n", "[[stage]]\nrate = 5\n", "[load]\nrate = 8\n"),
+            ("[[stage]]\nrate = 5\n", "[load]\nrate = 8\nduration = \"1s\"\n", "[[stage]]\nrate = 5\n"),
+            ("[load]\nrequests = 8\n", "[load]\nduration = \"1s\"\n", "[load]\nrequests = 8\n"),
+            ("[load]\nduration = \"1s\"\n", "[load]\nrequests = 8\n", "[load]\nduration = \"1s\"\n"),
+            (
+                "[target]\nurl = \"u\"\n",
+                "[target]\nsim = true\n[sim]\nttft = \"1s\"\n",
+                "[target]\nurl = \"u\"\n",
+            ),
+            ("[target]\nsim = true\n", "[target]\nurl = \"u\"\n", "[target]\nsim = true\n"),
+            ("[payload]\nprompts = \"f\"\n", "[payload]\ninput-tokens = 1\n", "[payload]\nprompts = \"f\"\n"),
+            ("[output]\nquiet = true\n", "[output]\nverbose = true\n", "[output]\nquiet = true\n"),
+        ] {
+            assert_eq!(laid_over(upper, lower), both, "{upper} over {lower}");
+        }
+    }
+
+    #[test]
+    fn what_excludes_nothing_leaves_the_lower_as_it_is() {
+        let lower = "[load]\nrate = 5\narrival = \"constant\"\nduration = \"1s\"\n";
+        assert_eq!(laid_over("[load]\nseed = 1\n", lower), format!("{lower}seed = 1\n"));
+    }
+
+    #[test]
+    fn a_contradiction_within_one_set_stays_to_be_refused() {
+        let both = laid_over("[load]\nrate = 5\nconcurrency = 8\n", "");
+        assert!(both.contains("rate = 5") && both.contains("concurrency = 8"), "{both}");
+    }
+}
