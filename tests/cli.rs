@@ -19,18 +19,18 @@ fn with_key(arguments: &[&str], key: Option<&str>) -> Output {
 }
 
 fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
+    String::from_utf8(output.stdout.clone()).expect("output is UTF-8")
 }
 
 fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
+    String::from_utf8(output.stderr.clone()).expect("output is UTF-8")
 }
 
 /// A new folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir_all(&folder).expect("a test has a folder");
     folder
 }
 
@@ -38,7 +38,7 @@ fn folder(name: &str) -> PathBuf {
 fn dry_run(arguments: &[&str]) -> Raw {
     let output = lowrho(&[&["run", "--dry-run"], arguments].concat());
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
-    Raw::from_toml(&stdout(&output)).unwrap()
+    Raw::from_toml(&stdout(&output)).expect("a printed plan is a config")
 }
 
 #[test]

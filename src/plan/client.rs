@@ -52,8 +52,8 @@ pub(super) fn read(
     let expected_rho = expected::rho(events_per_s, shards);
     if expected_rho > 0.5 {
         caveats.push(format!(
-            "expected rho of each of {shards} shards is {expected_rho:.2} at {} an event: \
-             above 0.5 the client's own queueing shows; give it more cores (--cpus) or a lower rate",
+            "the expected rho of a shard is {expected_rho:.2} at {} an event: above 0.5 the client's own queueing \
+             shows; give it more cores (--cpus) or a lower rate",
             format_span(expected::EVENT_COST)
         ));
     }
