@@ -3,6 +3,7 @@
 //! Outcomes, counts and order are asserted, never times: `--require any`, since a busy machine is no defect.
 
 #![allow(clippy::disallowed_methods, reason = "a test has a clock of its own")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod endings;
 mod honest;

@@ -3,6 +3,7 @@
 //! Outcomes are asserted, never times. One test: the cases run one after another.
 
 #![allow(clippy::disallowed_methods, reason = "a test has a clock of its own")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../wire/case.rs"]
 mod case;
