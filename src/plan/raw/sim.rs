@@ -33,7 +33,8 @@ pub struct SimOptions {
     /// Most requests answered at once; the others wait [default: no limit]
     #[arg(id = "sim-max-running", long = "sim-max-running", value_name = "N")]
     pub max_running: Option<Text>,
-    /// What goes wrong, and how often; may be given again
+    /// What goes wrong: KIND[=ARGUMENT]:SHARE or KIND[=ARGUMENT]@INDEX,... with the kinds status=CODE, reset, stall,
+    /// truncate, error, drip, comment; may be given again (docs/SIMULATOR.md)
     #[arg(id = "sim-fault", long = "sim-fault", value_name = "FAULT")]
     pub fault: Vec<Text>,
     /// Seed of everything random in the simulator
