@@ -4,7 +4,6 @@
 //! `cargo bench --bench parse`; with `-- --check` it fails when the goal is missed.
 
 use lowrho::wire::{Api, Bears, Expect, Heard, Progress, Response};
-use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::io::Write;
 use std::process::ExitCode;
@@ -44,8 +43,7 @@ fn events(with_usage: bool) -> Vec<Vec<u8>> {
 
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a batch are far below 2^53")]
 fn cpu_ns() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+    lowrho::clock::thread_cpu().as_s_f64() * 1e9
 }
 
 fn sorted(mut samples: Vec<f64>) -> Vec<f64> {

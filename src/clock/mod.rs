@@ -2,6 +2,8 @@
 //!
 //! It must not decide what an instant means; everywhere else an instant is an argument.
 
+#![expect(clippy::disallowed_methods, reason = "the one room that reads clocks, and sleeps")]
+
 mod offset;
 mod realtime;
 
@@ -37,7 +39,6 @@ pub fn thread_cpu_reading() -> Span {
 }
 
 /// Puts this thread to sleep; for threads that own no ring (a shard sleeps in its ring). Nothing when `span` is not positive.
-#[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]
 pub fn sleep(span: Span) {
     if let Ok(ns) = u64::try_from(span.as_ns()) {
         std::thread::sleep(Duration::from_nanos(ns));
