@@ -54,10 +54,7 @@ impl<'a> Choice<'a> {
                     return self.delta.read(value);
                 }
                 b"usage" if value.is_object() => {
-                    let mut own = Usage::default();
-                    let rest = usage::read(value, &mut own)?;
-                    usage.get_or_insert(own);
-                    return Some(rest);
+                    return usage::read(value, usage.insert(Usage::default()));
                 }
                 b"index" | b"text" | b"finish_reason" | b"token_ids" | b"logprobs" => {}
                 _ => return value.skip(),
@@ -118,9 +115,10 @@ impl<'a> Choice<'a> {
         ] {
             if let Some(text) = value.text() {
                 tell(kind, text);
-            } else if let Some(blocks) = value.as_array() {
-                each_block(blocks, &mut tell);
             }
+        }
+        if let Some(blocks) = self.delta.content.as_array() {
+            each_block(blocks, tell);
         }
     }
 }

@@ -9,11 +9,13 @@ use crate::wire::Usage;
 pub(in crate::wire) struct Event<'a> {
     /// It is an error, whatever else it says.
     pub(in crate::wire) is_error: bool,
-    /// Its usage, where it has one that is not null; some servers put it into a choice.
+    /// Its usage, where it has one that is not null.
     pub(in crate::wire) usage: Option<Usage>,
     /// How many choices it has.
     pub(in crate::wire) choices: usize,
     first: Choice<'a>,
+    /// The last usage that a choice has: some servers put it there.
+    choice_usage: Option<Usage>,
     /// The whole array and what follows, for the events with more than one.
     array: Json<'a>,
 }
@@ -53,6 +55,7 @@ impl<'a> Event<'a> {
             }
             Some(rest)
         })?;
+        self.usage = self.usage.or(self.choice_usage);
         self.is_error = error.is_something() || typed_error || (detail && keys == 1);
         rest.is_at_end().then_some(())
     }
@@ -64,16 +67,17 @@ impl<'a> Event<'a> {
         }
         self.array = json;
         self.choices = 0;
+        self.choice_usage = None;
         json.array(|element| {
             if !element.is_object() {
                 return element.skip();
             }
             self.choices += 1;
             if self.choices > 1 {
-                return Choice::default().read(element, &mut self.usage);
+                return Choice::default().read(element, &mut self.choice_usage);
             }
             self.first = Choice::default();
-            self.first.read(element, &mut self.usage)
+            self.first.read(element, &mut self.choice_usage)
         })
     }
 
