@@ -181,7 +181,7 @@ impl Response {
         let refusal = content::refusal(head.status);
         self.content = Content::promised(refusal, head.media, self.unary);
         if let (Some(class @ ErrorClass::HttpRedirect), Some(location)) = (refusal, head.location) {
-            self.refuse(Failure::because(class, format!("to {location}")));
+            self.refuse(Failure::because(class, &format!("to {location}")));
         }
         match head.coding {
             Coding::Identity => {}
@@ -192,8 +192,8 @@ impl Response {
             Coding::Unsupported(coding) => {
                 let detail = format!("the body is encoded ({coding}) though identity was asked for");
                 match refusal {
-                    Some(class) => self.refuse(Failure::because(class, detail)),
-                    None => self.fail(Failure::because(ErrorClass::UnsupportedEncoding, detail)),
+                    Some(class) => self.refuse(Failure::because(class, &detail)),
+                    None => self.fail(Failure::because(ErrorClass::UnsupportedEncoding, &detail)),
                 }
             }
         }
@@ -368,7 +368,7 @@ impl Response {
 
     fn fail_aborted(&mut self) {
         let word = self.stream.tally.finish_reason.as_ref().map_or("", |reason| reason.name());
-        self.fail(Failure::because(ErrorClass::Aborted, format!("finish_reason {word}")));
+        self.fail(Failure::because(ErrorClass::Aborted, &format!("finish_reason {word}")));
     }
 
     /// Ends the reading with a failure. The first one stands.

@@ -5,6 +5,7 @@
 use super::openai::Event;
 use super::sse::Found;
 use super::tally::Tally;
+use super::words::cut;
 use super::{Counters, ErrorClass, Heard, Listener, error_message};
 
 /// Why a response failed.
@@ -19,8 +20,8 @@ impl Failure {
         Self { class, detail: None }
     }
 
-    pub(super) fn because(class: ErrorClass, detail: impl Into<Box<str>>) -> Self {
-        Self { class, detail: Some(detail.into()) }
+    pub(super) fn because(class: ErrorClass, detail: &str) -> Self {
+        Self { class, detail: Some(cut(detail)) }
     }
 
     /// With the message that `body` holds.

@@ -89,7 +89,8 @@ fn message_of(value: &Value) -> Option<String> {
     }
 }
 
-fn cut(text: &str) -> Box<str> {
+/// A message, cut to what is kept.
+pub(super) fn cut(text: &str) -> Box<str> {
     let text = text.trim();
     let mut end = text.len().min(LONGEST_MESSAGE);
     while !text.is_char_boundary(end) {

@@ -111,3 +111,16 @@ fn a_large_event_in_small_reads_is_scanned_once() {
     let progress = wire.chunks(16).map(|read| response.read(read, &mut |_| {})).last();
     assert_eq!((progress, response.reply().error), (Some(Progress::Over), None));
 }
+
+#[test]
+fn what_a_head_says_is_kept_at_most_in_512_bytes() {
+    let long = "x".repeat(5000);
+    for header in [format!("Location: /{long}"), format!("Content-Encoding: {long}")] {
+        let mut response = Response::new(EXPECT);
+        let status = if header.starts_with("Location") { "302 Found" } else { "200 OK" };
+        let wire = format!("HTTP/1.1 {status}\r\n{header}\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(response.read(wire.as_bytes(), &mut |_| {}), Progress::Over);
+        let detail = response.reply().detail.expect("a detail");
+        assert!(detail.len() <= 512 && detail.contains("xxx"), "{detail}");
+    }
+}

@@ -152,7 +152,7 @@ impl Json {
             _ => return None,
         };
         let float = || digits.parse::<f64>().ok().filter(|n| (0.0..=9_007_199_254_740_992.0).contains(n));
-        digits.parse().ok().or_else(|| format!("{:.0}", float()?.trunc()).parse().ok())
+        digits.parse().ok().or_else(|| format!("{:.0}", float()?.trunc().abs()).parse().ok())
     }
 
     fn is_something(&self) -> bool {
