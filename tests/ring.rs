@@ -390,9 +390,9 @@ fn a_failed_send_gives_its_payload_back() {
     assert_eq!(heard.sent(conn), [(8, Err(Errno::PIPE))]);
 }
 
-#[test]
-fn running_out_of_buffers_loses_nothing() {
-    let config = RingConfig { buffers: 2, buffer_bytes: 256, ..RingConfig::default() };
+/// Twenty streams with more to read than two buffers hold, by way of so many entries.
+fn starve(entries: u32) {
+    let config = RingConfig { entries, buffers: 2, buffer_bytes: 256, ..RingConfig::default() };
     let (mut pump, mut heard) = (pump_with(&config, Coalesce::Never), Heard::default());
     let mut ends: Vec<(Conn, TcpStream)> = (0..20).map(|_| connected(&mut pump, &mut heard)).collect();
     for (n, (_, peer)) in ends.iter_mut().enumerate() {
@@ -406,6 +406,16 @@ fn running_out_of_buffers_loses_nothing() {
     let counters = pump.counters();
     assert!(counters.enobufs > 0, "two buffers were enough: the test tests nothing");
     assert_eq!(counters.cq_lost, 0);
+}
+
+#[test]
+fn running_out_of_buffers_loses_nothing() {
+    starve(RingConfig::default().entries);
+}
+
+#[test]
+fn a_harvest_ends_though_more_streams_starve_than_there_are_entries() {
+    starve(4);
 }
 
 #[test]

@@ -102,4 +102,4 @@ def run(lowrho, port, folder, name, *more):
 def load_of(folder, name):
     """The `load` part of a run's summary, over all its stages."""
     with open(os.path.join(folder, name, "summary.json"), encoding="utf-8") as file:
-        return json.load(file)["total"]["load"]
+        return json.load(file)["load"]

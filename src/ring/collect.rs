@@ -103,8 +103,7 @@ impl<P: Payload> Ring<P> {
             Ok(_) => harvest.ends.push((conn, End::Fin)),
             Err(Errno::NOBUFS) => {
                 self.counters.enobufs += 1;
-                self.counters.rearmed += 1;
-                self.receive(conn);
+                self.starved.push_back(conn);
             }
             Err(Errno::CONNRESET) => harvest.ends.push((conn, End::Reset)),
             Err(errno) => harvest.ends.push((conn, End::Failed(errno))),

@@ -209,6 +209,8 @@ impl<P: Payload> Pump<P> {
             }
             began = clock::now();
         }
+        // What the starved have not read came before this harvest all the same.
+        self.is_behind |= !self.ring.starved.is_empty();
         if !self.is_behind {
             self.swept = began;
         }
@@ -261,6 +263,7 @@ impl<P: Payload> Pump<P> {
         }
         self.harvest.reads = reads;
         self.ring.publish();
+        self.ring.feed(self.memory.count());
     }
 
     fn handle_ends<H: Handler<Payload = P>>(&mut self, handler: &mut H, harvested: Instant, work: &mut Work) {

@@ -17,6 +17,7 @@ use io_uring::{opcode, squeue};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{Shutdown, SocketAddrAny};
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 /// Names a listener of one ring.
@@ -75,6 +76,8 @@ pub struct Ring<P: Payload> {
     /// Listeners whose accept failed, and when they try again.
     pub(super) paused: Vec<Listener>,
     pub(super) resume: Instant,
+    /// Connections whose receive ended for want of a buffer, in the order in which they are fed again.
+    pub(super) starved: VecDeque<Conn>,
     /// Receives, accepts, connects and sends that the kernel has.
     pub(super) in_flight: usize,
     pub(super) counters: Counters,
@@ -112,6 +115,7 @@ impl<P: Payload> Ring<P> {
             departures: Vec::new(),
             paused: Vec::new(),
             resume: Instant::ZERO,
+            starved: VecDeque::new(),
             in_flight: 0,
             counters: Counters::default(),
         })
@@ -291,6 +295,16 @@ impl<P: Payload> Ring<P> {
                 self.counters.rearmed += 1;
                 self.accept(listener);
             }
+        }
+    }
+
+    /// Arms receives that ended for want of a buffer, as many as there are buffers. Only once these are back: armed
+    /// before, a receive ends again at once, and with enough of them a harvest would never be over.
+    pub(super) fn feed(&mut self, buffers: usize) {
+        for _ in 0..self.starved.len().min(buffers) {
+            let conn = self.starved.pop_front().expect("counted");
+            self.counters.rearmed += 1;
+            self.receive(conn);
         }
     }
 
