@@ -121,6 +121,14 @@ impl<'a> Json<'a> {
         Some((Value(&self.0[..self.0.len() - rest.0.len()]), rest))
     }
 
+    /// Passes any value and gives it to `to`.
+    #[inline(always)]
+    pub(super) fn give(self, to: impl FnOnce(Value<'a>)) -> Option<Self> {
+        let (value, rest) = self.value()?;
+        to(value);
+        Some(rest)
+    }
+
     /// Passes an object or an array by its brackets and strings alone.
     fn skip_nested(self) -> Option<Self> {
         let mut depth = 0_u32;

@@ -47,27 +47,24 @@ impl<'a> Choice<'a> {
     /// Reads an object.
     #[inline]
     pub(super) fn read(&mut self, json: Json<'a>, usage: &mut Option<Usage>) -> Option<Json<'a>> {
-        json.object(|key, value| {
-            match key {
-                b"delta" if value.is_object() => {
-                    self.delta = Delta::default();
-                    return self.delta.read(value);
-                }
-                b"usage" if value.is_object() => {
-                    return usage::read(value, usage.insert(Usage::default()));
-                }
-                b"index" | b"text" | b"finish_reason" | b"token_ids" | b"logprobs" => {}
-                _ => return value.skip(),
+        json.object(|key, value| match key {
+            b"delta" if value.is_object() => {
+                self.delta = Delta::default();
+                self.delta.read(value)
             }
-            let (value, rest) = value.value()?;
-            match key {
-                b"index" => self.index = index(value),
-                b"text" => self.text = value,
-                b"finish_reason" => self.finish_reason = value,
-                b"token_ids" => self.token_ids = value.as_array().map_or(self.token_ids, elements),
-                _ => self.logprobs = value.as_object().map_or(self.logprobs, logprobs_tokens),
+            b"index" => value.give(|value| self.index = index(value)),
+            b"text" => value.give(|value| self.text = value),
+            b"finish_reason" => value.give(|value| self.finish_reason = value),
+            b"token_ids" if value.is_array() => {
+                self.token_ids = elements(value);
+                value.skip()
             }
-            Some(rest)
+            b"logprobs" if value.is_object() => {
+                self.logprobs = logprobs_tokens(value);
+                value.skip()
+            }
+            b"usage" if value.is_object() => usage::read(value, usage.insert(Usage::default())),
+            _ => value.skip(),
         })
     }
 
@@ -126,19 +123,21 @@ impl<'a> Choice<'a> {
 impl<'a> Delta<'a> {
     #[inline]
     fn read(&mut self, json: Json<'a>) -> Option<Json<'a>> {
-        json.object(|key, value| {
-            let (value, rest) = value.value()?;
-            match key {
-                b"content" => self.content = value,
-                b"role" => self.role |= value.has_text(),
-                b"reasoning_content" => self.reasoning_content = value,
-                b"reasoning" => self.reasoning = value,
-                b"refusal" => self.refusal = value,
-                b"tool_calls" => self.calls |= value.as_array().is_some_and(any_call),
-                b"function_call" => self.calls |= value.as_object().is_some_and(calls_something),
-                _ => {}
+        json.object(|key, value| match key {
+            b"content" => value.give(|value| self.content = value),
+            b"role" => value.give(|value| self.role |= value.has_text()),
+            b"reasoning_content" => value.give(|value| self.reasoning_content = value),
+            b"reasoning" => value.give(|value| self.reasoning = value),
+            b"refusal" => value.give(|value| self.refusal = value),
+            b"tool_calls" if value.is_array() => {
+                self.calls |= any_call(value);
+                value.skip()
             }
-            Some(rest)
+            b"function_call" if value.is_object() => {
+                self.calls |= calls_something(value);
+                value.skip()
+            }
+            _ => value.skip(),
         })
     }
 }
@@ -216,6 +215,7 @@ fn walk_block(block: Json<'_>, outer: TextKind, tell: &mut impl FnMut(TextKind, 
     }
 }
 
+#[cold]
 fn any_call(calls: Json<'_>) -> bool {
     let mut any = false;
     let _ = calls.array(|value| {
@@ -235,6 +235,7 @@ fn any_call(calls: Json<'_>) -> bool {
 }
 
 /// Whether a function has a name or arguments (a custom tool: input).
+#[cold]
 fn calls_something(function: Json<'_>) -> bool {
     let mut something = false;
     let _ = function.object(|key, value| {

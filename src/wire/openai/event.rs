@@ -40,31 +40,23 @@ impl<'a> Event<'a> {
         let rest = json.object(|key, value| {
             keys += 1;
             match key {
-                b"choices" => return self.read_choices(value),
-                b"usage" if value.is_object() => {
-                    return usage::read(value, self.usage.insert(Usage::default()));
-                }
-                b"error" | b"type" | b"object" | b"detail" => {}
-                _ => return value.skip(),
+                b"choices" if value.is_array() => self.read_choices(value),
+                b"usage" if value.is_object() => usage::read(value, self.usage.insert(Usage::default())),
+                b"error" => value.give(|value| error = value),
+                b"type" | b"object" => value.give(|value| typed_error |= value.text() == Some(b"error")),
+                b"detail" => value.give(|value| detail |= value.is_something()),
+                _ => value.skip(),
             }
-            let (value, rest) = value.value()?;
-            match key {
-                b"error" => error = value,
-                b"detail" => detail |= value.is_something(),
-                _ => typed_error |= value.text() == Some(b"error"),
-            }
-            Some(rest)
         })?;
-        self.usage = self.usage.or(self.choice_usage);
+        if self.choice_usage.is_some() {
+            self.usage = self.usage.or(self.choice_usage);
+        }
         self.is_error = error.is_something() || typed_error || (detail && keys == 1);
         rest.is_at_end().then_some(())
     }
 
     #[inline(always)]
     fn read_choices(&mut self, json: Json<'a>) -> Option<Json<'a>> {
-        if !json.is_array() {
-            return json.skip();
-        }
         self.array = json;
         self.choices = 0;
         self.choice_usage = None;
