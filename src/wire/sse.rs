@@ -91,6 +91,7 @@ impl Sse {
     /// Finds the next thing in `read`, from `at` on, which moves behind it. `None`: all was taken in.
     #[inline]
     pub(super) fn next<'s>(&'s mut self, read: &'s [u8], at: &mut usize) -> Option<Found<'s>> {
+        self.drop_spent();
         if let Some(data) = self.whole_event(read, at) {
             return Some(Found::Event { data: &read[data], named_error: false });
         }
@@ -123,7 +124,7 @@ impl Sse {
         })
     }
 
-    /// The usual case: an event of one data line and nothing else, whole in this read, its lines ended by LF.
+    /// The usual case: an event of one data line and nothing else, whole in this read, its lines ended alike.
     #[inline]
     fn whole_event(&mut self, read: &[u8], at: &mut usize) -> Option<Range<usize>> {
         let rest = &read[*at..];
@@ -132,18 +133,22 @@ impl Sse {
         }
         let value = rest.strip_prefix(b"data: ")?;
         let length = memchr::memchr2(b'\n', b'\r', value)?;
-        if value[0] <= b' ' || !value[length..].starts_with(b"\n\n") {
+        let closing = match &value[length..] {
+            [b'\n', b'\n', ..] => 2,
+            [b'\r', b'\n', b'\r', b'\n', ..] => 4,
+            _ => return None,
+        };
+        if value[0] <= b' ' {
             return None;
         }
         (self.at_start, self.doubtful) = (false, false);
         let start = *at + b"data: ".len();
         let end = start + length;
-        *at = end + 2;
+        *at = end + closing;
         Some(start..end)
     }
 
     fn seek(&mut self, read: &[u8], at: &mut usize) -> Option<Seen> {
-        self.drop_spent();
         while *at < read.len() {
             if self.after_cr {
                 self.after_cr = false;
@@ -369,9 +374,15 @@ mod tests {
     #[test]
     fn nothing_is_kept_of_events_that_are_whole() {
         let mut sse = Sse::new(false);
-        let read = b"data: a\n\ndata: b\n\n";
-        let mut at = 0;
-        while sse.next(read, &mut at).is_some() {}
+        // Not even behind an event that was cut.
+        for read in [&b"data: a\n\ndata: b\r\n\r\ndata: c"[..], b"\n\ndata: d\n\ndata: e\n\n"] {
+            let (mut at, mut borrowed) = (0, 0);
+            while let Some(Found::Event { data, .. }) = sse.next(read, &mut at) {
+                borrowed += usize::from(read.as_ptr_range().contains(&data.as_ptr()));
+            }
+            assert_eq!(borrowed, 2);
+            sse.settle();
+        }
         assert_eq!(sse.carry.capacity(), 0);
     }
 
