@@ -63,28 +63,32 @@ impl<'a> Json<'a> {
     #[inline(always)]
     pub(super) fn object(self, mut member: impl FnMut(&[u8], Self) -> Option<Self>) -> Option<Self> {
         let mut resolved = [0; LONGEST_KEY];
-        let mut rest = self.pass(b'{')?;
-        if let [b'}', after @ ..] = rest.0 {
-            return Some(Self(after));
-        }
-        while let [b'"', inside @ ..] = rest.0 {
-            let (mut key, mut behind) = inside.split_at_checked(quote_or_backslash(inside)?)?;
-            if let [b'\\', ..] = behind {
-                behind = string_end(inside)?;
-                key = resolve_key(&inside[..inside.len() - behind.len()], &mut resolved);
-            }
-            let value = Self(&behind[1..]).pass(b':')?;
+        let mut inside = match self.pass(b'{')?.0 {
+            [b'"', inside @ ..] => inside,
+            [b'}', after @ ..] => return Some(Self(after)),
+            _ => return None,
+        };
+        loop {
+            // What servers write, without white space and escapes, is told from what they may write by one look.
+            let (key, behind) = inside.split_at_checked(quote_or_backslash(inside)?)?;
+            let (key, value) = match behind {
+                [b'"', b':', value @ ..] if value.first() > Some(&b' ') => (key, Self(value)),
+                _ => unusual_member(inside, &mut resolved)?,
+            };
             let after = match value.0.split_first_chunk() {
                 Some((b"null", after)) => Self(after),
                 _ => member(key, value)?,
             };
-            match after.solid().0 {
-                [b',', next @ ..] => rest = Self(next).solid(),
+            inside = match after.0 {
+                [b',', b'"', inside @ ..] => inside,
                 [b'}', after @ ..] => return Some(Self(after)),
-                _ => return None,
-            }
+                _ => match after.solid().0 {
+                    [b',', next @ ..] => Self(next).solid().0.strip_prefix(b"\"")?,
+                    [b'}', after @ ..] => return Some(Self(after)),
+                    _ => return None,
+                },
+            };
         }
-        None
     }
 
     /// Walks an array likewise: `element` passes each value, nulls too.
@@ -161,6 +165,18 @@ impl<'a> Json<'a> {
         }
         None
     }
+}
+
+/// From the inside of a key, the key without its escapes, and its value behind any white space.
+#[cold]
+fn unusual_member<'k, 'a: 'k>(
+    inside: &'a [u8],
+    resolved: &'k mut [u8; LONGEST_KEY],
+) -> Option<(&'k [u8], Json<'a>)> {
+    let behind = string_end(inside)?;
+    let key = &inside[..inside.len() - behind.len()];
+    let key = if key.contains(&b'\\') { resolve_key(key, resolved) } else { key };
+    Some((key, Json(&behind[1..]).pass(b':')?))
 }
 
 /// The bytes that numbers and words are made of. Servers write `NaN` and `-Infinity`, so spelling is not checked.

@@ -91,6 +91,9 @@ impl Sse {
     /// Finds the next thing in `read`, from `at` on, which moves behind it. `None`: all was taken in.
     #[inline]
     pub(super) fn next<'s>(&'s mut self, read: &'s [u8], at: &mut usize) -> Option<Found<'s>> {
+        if *at == read.len() {
+            return None;
+        }
         self.drop_spent();
         if let Some(data) = self.whole_event(read, at) {
             return Some(Found::Event { data: &read[data], named_error: false });
@@ -148,6 +151,7 @@ impl Sse {
         Some(start..end)
     }
 
+    #[inline(never)]
     fn seek(&mut self, read: &[u8], at: &mut usize) -> Option<Seen> {
         while *at < read.len() {
             if self.after_cr {
