@@ -9,6 +9,7 @@
 mod bare;
 mod pumped;
 mod source;
+mod whole;
 
 use lowrho::clock;
 use lowrho::time::Span;
@@ -50,8 +51,11 @@ struct Reader {
 }
 
 /// The readers; the first is the one that the others are held against.
-const READERS: [Reader; 2] =
-    [Reader { name: "bare ring reader", read: bare::read }, Reader { name: "pump", read: pumped::read }];
+const READERS: [Reader; 3] = [
+    Reader { name: "bare ring reader", read: bare::read },
+    Reader { name: "pump", read: pumped::read },
+    Reader { name: "whole client", read: whole::read },
+];
 
 fn main() {
     let asked: Vec<String> = std::env::args().collect();

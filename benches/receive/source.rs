@@ -48,7 +48,7 @@ fn run(load: &Load, listener: &TcpListener, wait: &Receiver<()>) {
         (0..load.connections).map(|_| listener.accept().expect("a connection").0).collect();
     streams.iter().for_each(|stream| stream.set_nodelay(true).expect("nodelay"));
     wait.recv().expect("the reader gives the word");
-    let event = [b'x'; EVENT_BYTES];
+    let event = event();
     let begun = clock::now();
     for index in 0..load.events {
         let due =
@@ -60,4 +60,20 @@ fn run(load: &Load, listener: &TcpListener, wait: &Receiver<()>) {
         streams[stream].write_all(&event).expect("the reader reads");
     }
     wait.recv().expect_err("the reader hangs up first: a FIN among the last events would be counted as work");
+}
+
+/// One token as vLLM sends it, an HTTP chunk of its own.
+fn event() -> [u8; EVENT_BYTES] {
+    let data = |model: &str| {
+        format!(
+            "data: {{\"id\":\"chatcmpl-9ca064d78f53d9dc\",\"object\":\"chat.completion.chunk\",\"created\":1795969892,\
+             \"model\":\"{model}\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\" came\"}},\"logprobs\":null,\
+             \"finish_reason\":null,\"token_ids\":null}}]}}\n\n"
+        )
+    };
+    // Two digits of length, two line ends: six bytes around the data.
+    let length = EVENT_BYTES - 6;
+    let data = data(&"m".repeat(length - data("").len()));
+    let chunk = format!("{length:x}\r\n{data}\r\n");
+    chunk.into_bytes().try_into().expect("the model's name fills it up")
 }
