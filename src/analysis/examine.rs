@@ -45,7 +45,7 @@ pub(super) fn surroundings(
             sum(|shard| shard.lost_stamps),
             reads,
             "reads came without the kernel's stamp and were stamped when they were processed",
-            "see whether something on this host switches time stamps off, or use --stamps user throughout",
+            "see whether something on this host switches time stamps off",
         ),
         (
             "rows_dropped",
@@ -188,10 +188,7 @@ fn bias(
             say_span(p99),
             say_span(bound)
         );
-        (
-            words,
-            "shorten the coalescing window (--coalesce), use more shards (--shards) or a lower rate".into(),
-        )
+        (words, "use more shards (--shards) or a lower rate, and keep others off their CPUs (--cpus)".into())
     });
 }
 

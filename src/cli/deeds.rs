@@ -32,13 +32,18 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
         match run::run(&plan, how.prompts.as_deref(), &host, &interrupts, screen) {
             Ok(done) => {
                 let exit = ending(&plan, &done, &interrupts).into();
-                tell(&plan, &done)?;
-                worst = if worst == Exit::Good { exit } else { worst };
+                match tell(&plan, &done) {
+                    // Whoever reads our output may have seen enough; the run is what it was.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                    told => told?,
+                }
+                worst = worst.worse(exit);
                 summaries.push(done.summary);
             }
             Err(error) => {
                 writeln!(io::stderr(), "error: {error}")?;
-                return Ok(status(&error, &interrupts));
+                worst = worst.worse(status(&error, &interrupts));
+                break;
             }
         }
         if interrupts.count() > 0 {
@@ -55,7 +60,7 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
 fn nth_run(plan: &Plan, nth: u32) -> Plan {
     let mut plan = plan.clone();
     if plan.load.repeat > 1 {
-        plan.load.seed = plan.load.seed.wrapping_add(u64::from(nth));
+        plan.be_the_nth(nth);
         plan.output.dir = plan.output.dir.map(|dir| format!("{dir}/{}", nth + 1));
     }
     plan
@@ -125,7 +130,7 @@ fn ending(plan: &Plan, done: &Done, interrupts: &Interrupts) -> Ending {
     Ending {
         interrupted: signal(interrupts),
         failed: !done.failures.is_empty(),
-        target_failed: load.completed == 0 || too_many,
+        target_failed: (over > 0 && load.completed == 0) || too_many,
         untrusted: match plan.require {
             Require::Valid => verdict != Verdict::Valid,
             Require::Suspect => verdict == Verdict::Invalid,

@@ -46,6 +46,24 @@ pub struct Ending {
 }
 
 impl Exit {
+    /// The one of two that decides: the first of the order in which a run's exit status is told.
+    #[must_use]
+    pub const fn worse(self, other: Self) -> Self {
+        if self.rank() <= other.rank() { self } else { other }
+    }
+
+    const fn rank(self) -> u8 {
+        match self {
+            Self::Interrupted(_) => 0,
+            Self::Failed => 1,
+            Self::BadPlan => 2,
+            Self::TargetFailed => 3,
+            Self::Untrusted => 4,
+            Self::Crossed => 5,
+            Self::Good => 6,
+        }
+    }
+
     /// The number the shell sees.
     #[must_use]
     pub const fn code(self) -> u8 {

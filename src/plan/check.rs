@@ -1,7 +1,7 @@
 //! From options to a plan: the defaults filled in, every option read, what excludes what; each bound once.
 
 use super::mistake::PlanError;
-use super::raw::Raw;
+use super::raw::{Raw, Text};
 use super::reading::{Place, Reading, option};
 use super::secrets::redacted;
 use super::{
@@ -71,6 +71,14 @@ impl Plan {
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         self.load.schedule().expect("the schedule of a plan was checked")
+    }
+
+    /// Becomes the `nth` (from 0) of the runs that it asks for: one run, with arrivals and prompts of its own.
+    pub fn be_the_nth(&mut self, nth: u32) {
+        self.load.seed = self.load.seed.wrapping_add(u64::from(nth));
+        self.load.repeat = 1;
+        self.asked.0.load.seed = Some(Text(self.load.seed.to_string()));
+        self.asked.0.load.repeat = Some(Text("1".into()));
     }
 
     /// The effective config in its TOML form, every default written out and every secret hidden.

@@ -190,14 +190,11 @@ impl Queue {
         spent.wall_ns += ns(turn.ended - since);
         spent.rest_ns += ns(turn.entered - since);
         spent.cpu_ns += ns(turn.cpu);
-        let polling = turn.planned_wake <= turn.entered;
         let at_work = ns(turn.kernel + (turn.ended - turn.harvested));
         let inside = ns(turn.ended - turn.entered);
         if has_jobs {
             spent.jobs_ns += at_work;
             spent.waiting_ns += inside - at_work;
-        } else if polling {
-            spent.waiting_ns += inside;
         } else {
             spent.empty_ns += at_work;
             spent.waiting_ns += inside - at_work;

@@ -83,7 +83,7 @@ impl Story<'_> {
             clock_steps: merged.clock_steps,
         };
         let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
-        let simulator = sim.map(|sim| simulator::account(&sim.join()));
+        let simulator = sim.and_then(|sim| simulator::end(sim, &mut failures));
         let ended = match (interrupted, failures.is_empty()) {
             (true, _) => Ended::Interrupted,
             (false, false) => Ended::Failed,

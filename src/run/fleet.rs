@@ -25,7 +25,7 @@ const GRACE: Span = Span::from_s(2);
 /// How long an interrupted run waits for what is in flight.
 const INTERRUPTED_DRAIN: Span = Span::from_s(30);
 
-/// How long a shard may take to cancel what it has in flight: one that does not is stuck, and the others report.
+/// How long a shard may show no sign of life, or take to cancel what it has in flight: it is stuck, and the others report.
 const STUCK: Span = Span::from_s(10);
 
 struct Member {
@@ -33,11 +33,23 @@ struct Member {
     cpu: usize,
     handle: Option<JoinHandle<Result<Outcome, CoreError>>>,
     standing: Arc<Standing>,
+    gauge: Arc<ShardGauge>,
+    /// Its last sign of life, and when it was first seen.
+    beat: (u64, Instant),
 }
 
 impl Member {
     fn is_gone(&self) -> bool {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Whether it has shown no sign of life for so long that nobody should wait for it.
+    fn is_stuck(&mut self, now: Instant) -> bool {
+        let beats = self.gauge.read().beats;
+        if beats != self.beat.0 {
+            self.beat = (beats, now);
+        }
+        now - self.beat.1 > STUCK
     }
 }
 
@@ -89,7 +101,9 @@ impl Fleet {
                 .start()
                 .map_err(|error| RunError::Own(format!("no thread for shard {number}: {error}")));
             let handle = fleet.or_end(handle)?;
-            fleet.members.push(Member { number, cpu, handle: Some(handle), standing });
+            let beat = (0, clock::now());
+            let shown = gauge.clone();
+            fleet.members.push(Member { number, cpu, handle: Some(handle), standing, gauge: shown, beat });
             fleet.gauges.push(gauge);
         }
         while !fleet.members.iter().all(|member| member.standing.is_ready()) {
@@ -106,7 +120,7 @@ impl Fleet {
     }
 
     /// Ends every shard when `result` is a failure.
-    fn or_end<T>(&self, result: Result<T, RunError>) -> Result<T, RunError> {
+    pub fn or_end<T>(&self, result: Result<T, RunError>) -> Result<T, RunError> {
         if result.is_err() {
             self.orders.control.give(Order::Abandon);
         }
@@ -136,9 +150,14 @@ impl Fleet {
                 self.give_up(interrupts);
                 break;
             }
-            let over =
-                self.members.iter().all(|member| member.is_gone() || member.standing.is_measured_over());
-            if over && clock::now() >= window_end {
+            let now = clock::now();
+            let mut waited_for = 0;
+            for member in &mut self.members {
+                let stuck = now >= start && member.is_stuck(now);
+                let done = stuck || member.is_gone() || member.standing.is_measured_over();
+                waited_for += usize::from(!done);
+            }
+            if waited_for == 0 && now >= window_end {
                 self.drain(GRACE, interrupts, u8::MAX);
                 break;
             }

@@ -63,7 +63,7 @@ pub fn run(
         plan.target.endpoint.port = sim.address().port();
     }
     let id = name(clock::unix_ns());
-    let target = Target::look(&plan, prompts, &id)?;
+    let target = Target::look(&plan, prompts, &id, interrupts)?;
     let results = directory(&plan.output, &target.model)?;
     results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
 
@@ -74,14 +74,14 @@ pub fn run(
 
     let start = fleet.begin();
     let start_unix_ns = unix_ns_at(start);
-    let writer = results.start_records(rows, start, || ()).map_err(RunError::of_store)?;
-    let log = results.start_histograms(start_unix_ns).map_err(RunError::of_store)?;
-    let histograms = intervals
-        .collect(log, plan.client.cpus.len())
-        .map_err(|error| RunError::Own(format!("no thread for the histograms: {error}")))?;
+    let writer = fleet.or_end(results.start_records(rows, start, || ()).map_err(RunError::of_store))?;
+    let log = fleet.or_end(results.start_histograms(start_unix_ns).map_err(RunError::of_store))?;
+    let histograms = intervals.collect(log, plan.client.cpus.len());
+    let no_thread = |error: std::io::Error| RunError::Own(format!("no thread is to be had: {error}"));
+    let histograms = fleet.or_end(histograms.map_err(no_thread))?;
     let Screen { show, out } = screen;
-    let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ())
-        .map_err(|error| RunError::Own(format!("no thread for the progress: {error}")))?;
+    let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ());
+    let progress = fleet.or_end(progress.map_err(no_thread))?;
     let left = fleet.conduct(start, interrupts, &progress);
     progress.finish();
 
@@ -118,7 +118,7 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
         workload: target.workload.clone(),
         address: target.address,
         api: plan.target.api,
-        choices: probe::choices(plan),
+        choices: u16::try_from(target.workload.choices()).unwrap_or(u16::MAX),
         timeouts: plan.target.timeouts,
         shards: u16::try_from(client.cpus.len()).expect("a plan has fewer shards than that"),
         connections: client.connections,

@@ -2,8 +2,8 @@
 //!
 //! It must not measure anything that the report compares: its instants are a thread's, not the kernel's.
 
-use super::RunError;
 use super::exchange::{Answer, Kind, exchange};
+use super::{Interrupts, RunError};
 use crate::clock;
 use crate::plan::Plan;
 use crate::time::{Span, format_span};
@@ -70,17 +70,12 @@ fn get(plan: &Plan, address: SocketAddr, path: &str) -> Result<Answer, RunError>
     let mut request = Vec::new();
     let head = plan.head_of_get(path).map_err(|fault| RunError::Plan(fault.to_string()))?;
     head.write(0, 0, &mut request);
-    exchange(address, &request, Kind::Unary(expect(plan)), LONGEST_ANSWER)
+    exchange(address, &request, Kind::Unary(expect(plan, 1)), LONGEST_ANSWER)
         .map_err(|error| unreachable_target(plan, &error))
 }
 
-fn expect(plan: &Plan) -> Expect {
-    Expect { api: plan.target.api, choices: choices(plan), reused: false }
-}
-
-/// `n` of every request.
-pub fn choices(plan: &Plan) -> u16 {
-    u16::try_from(plan.payload.choices).expect("a plan asks for at most 128 choices")
+fn expect(plan: &Plan, choices: u32) -> Expect {
+    Expect { api: plan.target.api, choices: u16::try_from(choices).unwrap_or(u16::MAX), reused: false }
 }
 
 fn unreachable_target(plan: &Plan, error: &std::io::Error) -> RunError {
@@ -102,7 +97,12 @@ fn said(answer: &Answer) -> String {
 }
 
 /// Waits until the server answers anything at all but a 5xx.
-pub fn wait_ready(plan: &Plan, address: SocketAddr, limit: Span) -> Result<(), RunError> {
+pub fn wait_ready(
+    plan: &Plan,
+    address: SocketAddr,
+    limit: Span,
+    interrupts: &Interrupts,
+) -> Result<(), RunError> {
     let until = clock::now() + limit;
     loop {
         let answer = get(plan, address, MODELS);
@@ -110,6 +110,9 @@ pub fn wait_ready(plan: &Plan, address: SocketAddr, limit: Span) -> Result<(), R
             && reply.status.is_some_and(|status| status < 500)
         {
             return Ok(());
+        }
+        if interrupts.count() > 0 {
+            return Err(RunError::Interrupted);
         }
         if clock::now() >= until {
             let last = match answer {
@@ -129,15 +132,28 @@ pub fn wait_ready(plan: &Plan, address: SocketAddr, limit: Span) -> Result<(), R
 ///
 /// # Errors
 /// None of them worked: in the server's own words.
-pub fn probe(plan: &Plan, address: SocketAddr, workload: &Workload) -> Result<Findings, RunError> {
+pub fn probe(
+    plan: &Plan,
+    address: SocketAddr,
+    workload: &Workload,
+    interrupts: &Interrupts,
+) -> Result<Findings, RunError> {
     let head = plan.head_of_probe().map_err(|fault| RunError::Plan(fault.to_string()))?;
     let mut answers = Vec::new();
     let mut failure = None;
     for (words, nth) in WORDS.into_iter().zip(0..) {
+        if interrupts.count() > 0 {
+            return Err(RunError::Interrupted);
+        }
         let mut request = Request::new();
         workload.probe(&head, nth, words, OUTPUT_TOKENS, &mut request);
-        let answer = exchange(address, &request.to_bytes(), Kind::Stream(expect(plan)), LONGEST_ANSWER)
-            .map_err(|error| unreachable_target(plan, &error))?;
+        let answer = exchange(
+            address,
+            &request.to_bytes(),
+            Kind::Stream(expect(plan, workload.choices())),
+            LONGEST_ANSWER,
+        )
+        .map_err(|error| unreachable_target(plan, &error))?;
         match answer.reply.error {
             None => answers.push((words, answer)),
             // The server is there and may only be busy: the next try may go better.
@@ -148,7 +164,7 @@ pub fn probe(plan: &Plan, address: SocketAddr, workload: &Workload) -> Result<Fi
     match (answers.is_empty(), failure) {
         (true, Some(failure)) => Err(cannot_work(plan, &failure)),
         (_, failure) => {
-            let mut found = findings(plan, &answers, workload);
+            let mut found = findings(&answers, workload);
             if let Some(failure) = failure {
                 found.notes.push(format!("a request of the probe failed: {}", said(&failure)));
             }
@@ -170,7 +186,7 @@ fn cannot_work(plan: &Plan, answer: &Answer) -> RunError {
     RunError::Target(format!("POST {url} failed at the probe: {class}: {}{remedy}", said(answer)))
 }
 
-fn findings(plan: &Plan, answers: &[(u32, Answer)], workload: &Workload) -> Findings {
+fn findings(answers: &[(u32, Answer)], workload: &Workload) -> Findings {
     let fastest = |spans: Vec<Span>| spans.into_iter().min();
     let counted: Vec<(u32, u64)> = answers
         .iter()
@@ -191,7 +207,7 @@ fn findings(plan: &Plan, answers: &[(u32, Answer)], workload: &Workload) -> Find
     }
     let delivered: Vec<u64> = answers.iter().filter_map(|(_, answer)| answer.reply.output_tokens).collect();
     if workload.asked_output_tokens(0).is_some() {
-        let asked = u64::from(OUTPUT_TOKENS) * u64::from(plan.payload.choices);
+        let asked = u64::from(OUTPUT_TOKENS) * u64::from(workload.choices());
         let honoured = delivered.iter().all(|tokens| *tokens == asked);
         found.honours_output_tokens = Some(honoured);
         if !honoured {

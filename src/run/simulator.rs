@@ -6,6 +6,7 @@ use super::RunError;
 use crate::plan::SimPlan;
 use crate::report::Simulator;
 use crate::sim::{Sim, SimConfig, SimHandle, SimReport};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 /// The simulator's configuration of a plan.
@@ -24,8 +25,25 @@ pub fn start(plan: Option<&SimPlan>) -> Result<Option<SimHandle>, RunError> {
     plan.map(|plan| Sim::start(&config(plan)).map_err(|error| RunError::Own(error.to_string()))).transpose()
 }
 
+/// Stops it and takes its account; what went wrong with it is added to `failures`.
+pub fn end(sim: SimHandle, failures: &mut Vec<String>) -> Option<Simulator> {
+    // A defect of the simulator must not take the client's numbers with it.
+    let Ok(report) = catch_unwind(AssertUnwindSafe(|| sim.join())) else {
+        failures.push("the simulator failed: its own account is missing".into());
+        return None;
+    };
+    if let Some(log) = &report.log {
+        failures
+            .extend(log.error.as_ref().map(|error| format!("the simulator's log is incomplete: {error}")));
+        if log.dropped > 0 {
+            failures.push(format!("the simulator's log lacks {} requests: its queue was full", log.dropped));
+        }
+    }
+    Some(account(&report))
+}
+
 /// Its account, as the summary holds it.
-pub fn account(report: &SimReport) -> Simulator {
+fn account(report: &SimReport) -> Simulator {
     let whole = |span: crate::time::Span| span.as_ns();
     Simulator {
         rho_busy: report.rho(),

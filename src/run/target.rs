@@ -3,7 +3,7 @@
 //! It must not send load.
 
 use super::probe::{self, Findings};
-use super::{RunError, address};
+use super::{Interrupts, RunError, address};
 use crate::plan::Plan;
 use crate::report;
 use crate::time::Span;
@@ -26,10 +26,15 @@ pub struct Target {
 impl Target {
     /// Looks at the target of `plan`; requests of the run will be called `<run>-<index>`. `prompts` is the text of the
     /// plan's file of prompts, if it has one.
-    pub fn look(plan: &Plan, prompts: Option<&str>, run: &str) -> Result<Self, RunError> {
+    pub fn look(
+        plan: &Plan,
+        prompts: Option<&str>,
+        run: &str,
+        interrupts: &Interrupts,
+    ) -> Result<Self, RunError> {
         let address = address::resolve(&plan.target.endpoint)?;
         if let Some(limit) = plan.target.wait_ready {
-            probe::wait_ready(plan, address, limit)?;
+            probe::wait_ready(plan, address, limit, interrupts)?;
         }
         let model = probe::model(plan, address)?;
         let workload =
@@ -37,7 +42,7 @@ impl Target {
         if !plan.target.probe {
             return Ok(Self { address, model, workload, probe: None });
         }
-        let found = probe::probe(plan, address, &workload)?;
+        let found = probe::probe(plan, address, &workload, interrupts)?;
         let workload = match found.fit {
             Some(fit) => workload.calibrated(fit),
             None => workload,

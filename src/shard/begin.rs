@@ -72,7 +72,6 @@ impl Client {
         let timeline = self.timeline(ask, None);
         let finished =
             timeline.finish(unanswered(ErrorClass::Cancelled, "the run ended before it was begun"), self.now);
-        self.gauge.cancelled();
         self.settle(finished);
     }
 

@@ -57,7 +57,7 @@ pub type IntervalSink = Box<dyn FnMut(u32, Interval) + Send>;
 /// uvicorn closes idle connections after 5 s, and nothing tells us in time: a request sent into that close is lost.
 const IDLE_LIMIT: Span = Span::from_s(4);
 
-/// How often the client wakes with nothing to do: it notices orders, and shows that it is alive.
+/// How often the client wakes at least: it notices orders. (The pump sleeps no longer than half a millisecond either.)
 const BEAT: Span = Span::from_ms(10);
 
 /// Connections being opened ahead at once: a burst of SYNs over the server's backlog would cost seconds of retransmission.
@@ -155,7 +155,8 @@ impl Client {
         match &self.measured {
             Some(Measured { source, .. }) => {
                 offer(source.next_due());
-                offer(self.outbox.wants(source).map(|_| self.now));
+                // After this instant: a send that is ready leaves before the next body is prepared.
+                offer(self.outbox.wants(source).map(|_| self.now + Span::from_ns(1)));
             }
             None => {
                 offer((self.to_preconnect > 0 && self.preconnecting < OPENING_AT_ONCE).then_some(self.now))
@@ -170,7 +171,9 @@ impl Client {
         self.now = now;
         self.obey(ring);
         if self.measured.is_none() {
-            let Some(start) = self.orders.control.start() else { return self.preconnect(ring) };
+            let Some(start) = self.orders.control.start() else {
+                return self.expire_next(ring, now).or_else(|| self.preconnect(ring));
+            };
             let Orders { schedule, shards, .. } = &*self.orders;
             self.measured = Some(Measured::new(schedule, start, self.shard, *shards));
         }

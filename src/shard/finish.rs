@@ -12,6 +12,9 @@ use crate::wire::{Closed, ErrorClass, Progress};
 use crate::workload::Request;
 use rustix::io::Errno;
 
+/// A close that crossed our request on its way is here within a round trip; no answer takes so long to be refused.
+const STALE_WITHIN: Span = Span::from_s(1);
+
 impl Client {
     /// The first byte of the request on `conn` has left.
     pub(super) fn has_departed(&mut self, conn: Conn, departure: Departure) {
@@ -91,7 +94,7 @@ impl Client {
             self.hang_up(ring, conn);
             return;
         };
-        if flight.may_be_sent_again() {
+        if flight.may_be_sent_again(now) {
             self.send_again(ring, conn, now);
             return;
         }
@@ -106,7 +109,7 @@ impl Client {
         };
         ring.close(conn);
         let request = self.outbox.again(&self.orders.workload, flight.asked().index);
-        let flight = flight.again(self.expect(false));
+        let flight = flight.again(self.expect(false), now);
         self.connect_for(ring, flight, request, now);
     }
 
@@ -194,9 +197,10 @@ impl Client {
 }
 
 impl Flight {
-    /// Whether the connection died before a byte of the answer, after it had carried others: once, that is no
-    /// failure of the server's but the known race of keep-alive.
-    fn may_be_sent_again(&self) -> bool {
-        self.was_reused() && self.is_unanswered() && !self.was_sent_again()
+    /// Whether the connection died before a byte of the answer, after it had carried others, and soon: once, that is no
+    /// failure of the server's but the known race of keep-alive. Later it is a server that died over its work.
+    fn may_be_sent_again(&self, now: Instant) -> bool {
+        let soon = self.timeline.sent().is_none_or(|sent| now - sent < STALE_WITHIN);
+        self.was_reused() && self.is_unanswered() && !self.was_sent_again() && soon
     }
 }

@@ -19,6 +19,8 @@ pub struct Flight {
     pub timeline: Timeline,
     response: Response,
     begun: Instant,
+    /// When this try began: the first, or the one on a fresh connection.
+    tried: Instant,
     /// The terminal event came: nothing but the body's end is waited for.
     draining: Option<Instant>,
     slot: u32,
@@ -30,13 +32,22 @@ impl Flight {
     /// A request that begins at `begun`, for `slot` of a closed loop.
     pub fn new(timeline: Timeline, expect: Expect, slot: u32, begun: Instant) -> Self {
         let response = Response::new(expect);
-        Self { timeline, response, begun, draining: None, slot, reused: expect.reused, sent_again: false }
+        Self {
+            timeline,
+            response,
+            begun,
+            tried: begun,
+            draining: None,
+            slot,
+            reused: expect.reused,
+            sent_again: false,
+        }
     }
 
     /// The same request again, on a fresh connection: the one it was sent on turned out to be dead.
-    pub fn again(mut self, expect: Expect) -> Self {
+    pub fn again(mut self, expect: Expect, now: Instant) -> Self {
         self.timeline.retry();
-        Self { sent_again: true, ..Self::new(self.timeline, expect, self.slot, self.begun) }
+        Self { sent_again: true, tried: now, ..Self::new(self.timeline, expect, self.slot, self.begun) }
     }
 
     /// What was asked.
@@ -98,7 +109,7 @@ impl Flight {
             }
         };
         let Some(sent) = self.timeline.sent() else {
-            offer(self.begun + timeouts.connect, ErrorClass::TimeoutConnect);
+            offer(self.tried + timeouts.connect, ErrorClass::TimeoutConnect);
             return deadline;
         };
         let latest = self.timeline.latest_read();

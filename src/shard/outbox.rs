@@ -27,11 +27,15 @@ impl Outbox {
 
     /// The bytes of request `index`: prepared, or made now.
     pub fn take(&mut self, workload: &Workload, index: u64) -> Request {
-        while let Some((prepared, request)) = self.ready.pop_front() {
-            if prepared == index {
-                return request;
-            }
-            self.spare.push(request);
+        // A request that had to wait for the pool was prepared before those that are ready now; a closed loop's guess of
+        // its next index may be wrong: then all that is ready is.
+        if let Some(at) = self.ready.iter().position(|(prepared, _)| *prepared == index) {
+            self.spare.extend(self.ready.drain(..at).map(|(_, request)| request));
+            let (_, request) = self.ready.pop_front().expect("its place was found");
+            return request;
+        }
+        if self.ready.front().is_some_and(|(prepared, _)| *prepared < index) {
+            self.spare.extend(self.ready.drain(..).map(|(_, request)| request));
         }
         self.fill(workload, index)
     }
