@@ -2,7 +2,7 @@
 //!
 //! It must not hold findings.
 
-use crate::time::Span;
+use crate::time::{Instant, Span};
 
 /// The facts of a run.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -15,6 +15,8 @@ pub struct Facts {
     pub clock_bound: Span,
     /// Times the stamps' clock was set during the run.
     pub clock_steps: u64,
+    /// When the run was interrupted, if it was: windows end there.
+    pub interrupted: Option<Instant>,
 }
 
 /// What was asked of one stage.
@@ -22,6 +24,8 @@ pub struct Facts {
 pub struct StageFacts {
     /// Requests per second; `None` in a closed loop.
     pub requested_rate: Option<f64>,
+    /// Whether the load changes within the stage: then so do the requests in flight, whatever the server does.
+    pub is_ramp: bool,
     /// Requests that the schedule itself has in the window; `None` in a closed loop, or where it was cut short by the user.
     pub due: Option<u64>,
 }

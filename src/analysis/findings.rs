@@ -89,10 +89,13 @@ impl Findings {
             .map(|(number, stage)| {
                 let asked = facts.stages[number];
                 let queues: Vec<&Queue> = audits.iter().map(|audit| &audit.queues()[number]).collect();
-                let length = window_length(stage);
+                let length = window_length(stage, facts.interrupted);
                 let load = load(stage, length, asked.requested_rate, asked.due);
                 let mut found = figures(stage, length, load, &queues, facts.clock_bound);
-                let trend = stage.window().part_lengths().map(|parts| Trend::of(&stage.in_flight_ns, &parts));
+                // Of a load that changes or was cut short, requests in flight tell nothing of the server.
+                let steady = !asked.is_ramp && facts.interrupted.is_none();
+                let parts = stage.window().part_lengths().filter(|_| steady);
+                let trend = parts.map(|parts| Trend::of(&stage.in_flight_ns, &parts));
                 found.server = ServerState::of(trend, asked.requested_rate.is_some());
                 found.verdict = examine::stage(stage, &found, thresholds);
                 found

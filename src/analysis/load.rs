@@ -3,7 +3,7 @@
 //! It must not judge.
 
 use crate::record::Stage;
-use crate::time::Span;
+use crate::time::{Instant, Span};
 
 /// Load of a window. Rates are requests per second, `None` where the window has no length.
 #[derive(Copy, Clone, PartialEq, Default, Debug)]
@@ -45,12 +45,15 @@ pub struct Throughput {
     pub bytes_per_s: Option<f64>,
 }
 
-/// The length of a stage's window: fixed by the plan, or up to the end of its last request.
+/// The length of a stage's window: fixed by the plan, or up to the end of its last request; and no longer than the run
+/// lasted, where it was `interrupted`.
 #[must_use]
-pub fn window_length(stage: &Stage) -> Span {
+pub fn window_length(stage: &Stage, interrupted: Option<Instant>) -> Span {
     let window = stage.window();
     let until_last = || stage.last_over.map(|over| over - window.from);
-    window.duration().or_else(until_last).unwrap_or(Span::ZERO).max(Span::ZERO)
+    let whole = window.duration().or_else(until_last).unwrap_or(Span::ZERO);
+    let lasted = interrupted.map_or(whole, |at| at - window.from);
+    whole.min(lasted).max(Span::ZERO)
 }
 
 /// The load of `stage`, whose window has this length. `due` is the schedule's own count where it has one: requests that the

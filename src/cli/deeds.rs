@@ -4,7 +4,7 @@ use super::{Ending, Exit, Invocation, Signal};
 use crate::clock;
 use crate::host::{self, Facts};
 use crate::plan::{Plan, Require, SimPlan, format_cpus};
-use crate::report::terminal::{self, Style, spread};
+use crate::report::terminal::{self, Style, clean, spread};
 use crate::report::{Host, Summary, Verdict};
 use crate::run::{self, Done, Interrupts, RunError, Screen};
 use crate::sim::Sim;
@@ -41,7 +41,7 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
                 summaries.push(done.summary);
             }
             Err(error) => {
-                writeln!(io::stderr(), "error: {error}")?;
+                writeln!(io::stderr(), "error: {}", clean(&error.to_string()))?;
                 worst = worst.worse(status(&error, &interrupts));
                 break;
             }
@@ -106,7 +106,17 @@ fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
     out.flush()?;
     let mut err = io::stderr().lock();
     for failure in &done.failures {
-        writeln!(err, "error: {failure}")?;
+        writeln!(err, "error: {}", clean(failure))?;
+    }
+    let total = &done.summary.total;
+    if total.load.completed == 0 && total.load.failed > 0 {
+        let classes: Vec<String> =
+            total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
+        writeln!(
+            err,
+            "error: no request succeeded: {}; records.jsonl has the server's words",
+            classes.join(", ")
+        )?;
     }
     if !plan.output.quiet {
         writeln!(err, "results in {}", done.dir.display())?;

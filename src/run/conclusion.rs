@@ -10,7 +10,7 @@ use crate::analysis::{Facts, Findings, ShardFacts, StageFacts};
 use crate::plan::Plan;
 use crate::record::{Audit, Recorder};
 use crate::report::{self, About, AboutShard, AboutStage, Ended, Stamps, Summary};
-use crate::schedule::Load;
+use crate::schedule::{Extent, Load};
 use crate::shard::{Measured, Orders};
 use crate::sim::SimHandle;
 use crate::store::{Results, RowWriter, RowsWritten};
@@ -81,6 +81,7 @@ impl Story<'_> {
             shards: merged.facts,
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
+            interrupted: interrupted.then_some(self.ended),
         };
         let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
         let simulator = sim.and_then(|sim| simulator::end(sim, &mut failures));
@@ -103,6 +104,11 @@ impl Story<'_> {
                 // Of a ramp that takes one second: its mean.
                 Load::Open { rate_per_s, .. } => Some(rate_per_s.integral(1.0, 1.0)),
                 Load::Closed { .. } => None,
+            },
+            is_ramp: match stage.load {
+                Load::Open { rate_per_s: level, .. } | Load::Closed { slots: level, .. } => {
+                    level.from() != level.to()
+                }
             },
             due: counts.get(nth).copied().filter(|_| !interrupted),
         });
@@ -135,6 +141,13 @@ impl Story<'_> {
             caveats.push(
                 "lengths of prompts are estimates: no tokenizer, and no calibration by the server's counts"
                     .into(),
+            );
+        }
+        let counted =
+            self.orders.schedule.stages().iter().any(|stage| matches!(stage.extent, Extent::Requests(_)));
+        if counted {
+            caveats.push(
+                "the last of a number of requests ran under falling load (no load follows --requests)".into(),
             );
         }
         About {

@@ -2,6 +2,7 @@
 //!
 //! It must not be used for load: its instants are those of this thread, not of the kernel.
 
+use super::Interrupts;
 use crate::clock;
 use crate::time::{Instant, Span};
 use crate::wire::{Bears, Closed, ErrorClass, Expect, Heard, Progress, Reply, Response};
@@ -38,6 +39,9 @@ pub enum Kind {
     Unary(Expect),
 }
 
+/// How often a silent server is left to look whether the user still wants to wait.
+const LOOK: Span = Span::from_ms(100);
+
 fn duration(span: Span) -> Duration {
     // A timeout of zero means "none" to the system.
     Duration::from_nanos(u64::try_from(span.as_ns()).unwrap_or(0).max(1_000))
@@ -47,7 +51,13 @@ fn duration(span: Span) -> Duration {
 ///
 /// # Errors
 /// The connection cannot be made. What goes wrong after that is in [`Answer::reply`].
-pub fn exchange(address: SocketAddr, request: &[u8], kind: Kind, limit: Span) -> io::Result<Answer> {
+pub fn exchange(
+    address: SocketAddr,
+    request: &[u8],
+    kind: Kind,
+    limit: Span,
+    interrupts: &Interrupts,
+) -> io::Result<Answer> {
     let begun = clock::now();
     let mut stream = TcpStream::connect_timeout(&address, duration(limit))?;
     let round_trip = clock::now() - begun;
@@ -63,8 +73,8 @@ pub fn exchange(address: SocketAddr, request: &[u8], kind: Kind, limit: Span) ->
     let (mut until, mut draining) = (begun + limit, false);
     loop {
         let left = until - clock::now();
-        let read = if left > Span::ZERO {
-            stream.set_read_timeout(Some(duration(left)))?;
+        let read = if left > Span::ZERO && interrupts.count() == 0 {
+            stream.set_read_timeout(Some(duration(left.min(LOOK))))?;
             stream.read(&mut buffer)
         } else {
             Err(ErrorKind::TimedOut.into())
@@ -94,6 +104,8 @@ pub fn exchange(address: SocketAddr, request: &[u8], kind: Kind, limit: Span) ->
                 Progress::Over => true,
             },
             Err(error) if error.kind() == ErrorKind::Interrupted => false,
+            // A look at the interrupts, not the end of our patience.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
             Err(error) => {
                 let timed_out = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
                 let how = if timed_out { Closed::TimedOut(ErrorClass::TimeoutTotal) } else { Closed::Reset };
@@ -131,8 +143,14 @@ mod tests {
             let _ = stream.read_to_end(&mut Vec::new());
         });
         let expect = Expect { api: Api::Completions, choices: 1, reused: false };
-        let answer =
-            exchange(address, b"GET / HTTP/1.1\r\n\r\n", Kind::Stream(expect), Span::from_s(20)).unwrap();
+        let answer = exchange(
+            address,
+            b"GET / HTTP/1.1\r\n\r\n",
+            Kind::Stream(expect),
+            Span::from_s(20),
+            &Interrupts::default(),
+        )
+        .unwrap();
         server.join().unwrap();
         answer
     }

@@ -142,8 +142,14 @@ impl Fleet {
     /// Lets the run go on to its end, or until it is interrupted; then drains, and joins the shards.
     pub fn conduct(mut self, start: Instant, interrupts: &Interrupts, progress: &Progress) -> Vec<Left> {
         let window_end = window_end(&self.orders, start);
+        let load_end = load_end(&self.orders, start);
+        let mut told = false;
         while !self.all_gone() {
             clock::sleep(LOOK);
+            if !told && clock::now() > load_end + GRACE {
+                told = true;
+                progress.say("the load is over: waiting for the last measured requests, each up to its --timeout (Ctrl-C ends it)");
+            }
             if interrupts.count() > 0 {
                 progress
                     .say("interrupted: no more is sent; what is in flight may end (once more to cancel it)");
@@ -194,6 +200,14 @@ fn window_end(orders: &Orders, start: Instant) -> Instant {
     let timed = schedule.stages().iter().all(|stage| matches!(stage.extent, Extent::Duration(_)));
     let last = schedule.timetable().windows().last().expect("a schedule has a window");
     if timed { start + (last.measured_until - schedule.start()) } else { start }
+}
+
+/// Where load ends at the latest; the end of time where only the server tells.
+fn load_end(orders: &Orders, start: Instant) -> Instant {
+    let schedule = &orders.schedule;
+    let until = schedule.timetable().load_until();
+    // Near the end of time nothing is added.
+    if until == Instant::NEVER { Instant::NEVER - GRACE } else { start + (until - schedule.start()) }
 }
 
 fn join(member: &mut Member) -> Left {

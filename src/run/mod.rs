@@ -82,6 +82,15 @@ pub fn run(
     let Screen { show, out } = screen;
     let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ());
     let progress = fleet.or_end(progress.map_err(no_thread))?;
+    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(&plan));
+    let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or_default());
+    if in_flight > orders.connections {
+        progress.say(format!(
+            "about {in_flight} requests will be in flight, and {} connections are allowed: requests will wait for the pool \
+             (--connections, ulimit -n)",
+            orders.connections
+        ));
+    }
     let left = fleet.conduct(start, interrupts, &progress);
     progress.finish();
 

@@ -54,11 +54,11 @@ impl Findings {
 }
 
 /// The model to ask for: the plan's, or the first that the server names.
-pub fn model(plan: &Plan, address: SocketAddr) -> Result<String, RunError> {
+pub fn model(plan: &Plan, address: SocketAddr, interrupts: &Interrupts) -> Result<String, RunError> {
     if let Some(model) = &plan.target.model {
         return Ok(model.clone());
     }
-    let answer = get(plan, address, MODELS)?;
+    let answer = get(plan, address, MODELS, interrupts)?;
     let models = model_ids(&answer.body);
     models.into_iter().next().ok_or_else(|| {
         let said = said(&answer);
@@ -66,12 +66,17 @@ pub fn model(plan: &Plan, address: SocketAddr) -> Result<String, RunError> {
     })
 }
 
-fn get(plan: &Plan, address: SocketAddr, path: &str) -> Result<Answer, RunError> {
+fn get(plan: &Plan, address: SocketAddr, path: &str, interrupts: &Interrupts) -> Result<Answer, RunError> {
     let mut request = Vec::new();
     let head = plan.head_of_get(path).map_err(|fault| RunError::Plan(fault.to_string()))?;
     head.write(0, 0, &mut request);
-    exchange(address, &request, Kind::Unary(expect(plan, 1)), LONGEST_ANSWER)
+    exchange(address, &request, Kind::Unary(expect(plan, 1)), patience(plan), interrupts)
         .map_err(|error| unreachable_target(plan, &error))
+}
+
+/// How long one answer is waited for: as long as the user would, and not forever.
+fn patience(plan: &Plan) -> Span {
+    LONGEST_ANSWER.min(plan.target.timeouts.total)
 }
 
 fn expect(plan: &Plan, choices: u32) -> Expect {
@@ -105,7 +110,7 @@ pub fn wait_ready(
 ) -> Result<(), RunError> {
     let until = clock::now() + limit;
     loop {
-        let answer = get(plan, address, MODELS);
+        let answer = get(plan, address, MODELS, interrupts);
         if let Ok(Answer { reply, .. }) = &answer
             && reply.status.is_some_and(|status| status < 500)
         {
@@ -151,7 +156,8 @@ pub fn probe(
             address,
             &request.to_bytes(),
             Kind::Stream(expect(plan, workload.choices())),
-            LONGEST_ANSWER,
+            patience(plan),
+            interrupts,
         )
         .map_err(|error| unreachable_target(plan, &error))?;
         match answer.reply.error {
@@ -175,15 +181,16 @@ pub fn probe(
 
 fn cannot_work(plan: &Plan, answer: &Answer) -> RunError {
     let url = plan.target.endpoint.url();
-    let class = answer.reply.error.map_or("", ErrorClass::name);
+    let said = said(answer);
+    let class = answer.reply.error.map(ErrorClass::name).filter(|class| *class != said);
+    let class = class.map_or(String::new(), |class| format!("{class}: "));
     let remedy = match answer.reply.error {
         Some(ErrorClass::NotAStream) => {
             "; the server answered without streaming, and lowrho measures streams: look at its options and at --extra-body"
         }
-        Some(ErrorClass::TimeoutTotal) => "; --no-probe starts the run all the same",
-        _ => "",
+        _ => "; --no-probe starts the run all the same",
     };
-    RunError::Target(format!("POST {url} failed at the probe: {class}: {}{remedy}", said(answer)))
+    RunError::Target(format!("POST {url} failed at the probe: {class}{said}{remedy}"))
 }
 
 fn findings(answers: &[(u32, Answer)], workload: &Workload) -> Findings {

@@ -36,13 +36,17 @@ impl Target {
         if let Some(limit) = plan.target.wait_ready {
             probe::wait_ready(plan, address, limit, interrupts)?;
         }
-        let model = probe::model(plan, address)?;
+        let model = probe::model(plan, address, interrupts)?;
         let workload =
             plan.workload(&model, run, prompts).map_err(|error| RunError::Plan(error.to_string()))?;
         if !plan.target.probe {
             return Ok(Self { address, model, workload, probe: None });
         }
-        let found = probe::probe(plan, address, &workload, interrupts)?;
+        let found = probe::probe(plan, address, &workload, interrupts);
+        if interrupts.count() > 0 {
+            return Err(RunError::Interrupted);
+        }
+        let found = found?;
         let workload = match found.fit {
             Some(fit) => workload.calibrated(fit),
             None => workload,

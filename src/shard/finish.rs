@@ -66,6 +66,11 @@ impl Client {
             }
             return;
         };
+        if flight.is_unasked(read.arrival) && flight.may_be_sent_again(self.now) {
+            // It was there before our request left: an answer to nobody (a 408 of a server about to close).
+            self.send_again(ring, conn, self.now);
+            return;
+        }
         let before = flight.timeline.latest_read();
         let (progress, tokens) = flight.read(read);
         if let Some(measured) = &mut self.measured {
@@ -167,7 +172,8 @@ impl Client {
         if let Some(keep_alive_s) = response.keep_alive_s() {
             self.idle.lower_limit(Span::from_s(i64::from(keep_alive_s)));
         }
-        if reply.reusable {
+        // 408: the server gave the connection up, and says so too late for one who has asked again.
+        if reply.reusable && reply.status != Some(408) {
             self.lines.put(conn, Line::Idle);
             self.idle.put(conn, self.now.max(at));
         } else {

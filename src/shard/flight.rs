@@ -5,7 +5,7 @@
 use crate::plan::Timeouts;
 use crate::record::{Asked, Timeline};
 use crate::ring::{Departure, Read};
-use crate::time::{Instant, Span};
+use crate::time::{Arrival, Instant, Span, StampClass};
 use crate::wire::{Closed, ErrorClass, Expect, Progress, Response};
 
 /// How long a body may stay open after `[DONE]`: servers send the zero chunk within microseconds, and a connection
@@ -84,6 +84,12 @@ impl Flight {
     /// Whether it went out on a connection that had carried others.
     pub const fn was_reused(&self) -> bool {
         self.reused
+    }
+
+    /// Whether these first bytes arrived, by the kernel's stamp, before the request had left.
+    pub fn is_unasked(&self, arrival: Arrival) -> bool {
+        let early = self.timeline.sent().is_none_or(|sent| arrival.stamp < sent);
+        self.is_unanswered() && early && arrival.class != StampClass::User
     }
 
     /// Whether not a byte has come back.

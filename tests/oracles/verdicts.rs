@@ -48,7 +48,7 @@ fn busy(share: f64) -> Audit {
 fn facts() -> Facts {
     let shard = ShardFacts { reads: 10_000, ..ShardFacts::default() };
     Facts {
-        stages: vec![StageFacts { requested_rate: Some(100.0), due: Some(2_000) }],
+        stages: vec![StageFacts { requested_rate: Some(100.0), due: Some(2_000), is_ramp: false }],
         shards: vec![shard.clone(), shard],
         ..Facts::default()
     }
@@ -231,7 +231,7 @@ fn stages_are_judged_each_and_the_run_by_the_worst() {
         recorder.finish(&usual(asked, lateness, Span::from_ms(20), &[Span::from_ms(5); 7], error));
     }
     let mut facts = facts();
-    facts.stages = vec![StageFacts { requested_rate: Some(100.0), due: None }; 2];
+    facts.stages = vec![StageFacts { requested_rate: Some(100.0), due: None, is_ramp: false }; 2];
     let found = judge(recorder, &[], &facts);
     let states: Vec<_> = found.stages.iter().map(|stage| stage.verdict.state).collect();
     assert_eq!(states, [State::Valid, State::Invalid]);

@@ -99,10 +99,11 @@ fn summary() -> Summary {
         finish(index, &mut recorders[usize::try_from(index % 2).unwrap()]);
     }
     let facts = Facts {
-        stages: vec![StageFacts { requested_rate: Some(1_000.0), due: Some(REQUESTS) }],
+        stages: vec![StageFacts { requested_rate: Some(1_000.0), due: Some(REQUESTS), is_ramp: false }],
         shards: vec![ShardFacts { reads: 10_000, ..ShardFacts::default() }; 2],
         clock_bound: Span::from_ns(150),
         clock_steps: 0,
+        interrupted: None,
     };
     let audits = [audited(window), audited(window)];
     let findings = Findings::of(&recorders, &audits, &facts, &Thresholds::default());

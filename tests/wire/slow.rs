@@ -239,7 +239,7 @@ fn said(json: &Json) -> Meaning {
 
 /// `completion_tokens`, the last that is a count; else the first `output_tokens` that is one.
 fn completion_tokens(usage: &Json) -> Option<u64> {
-    let is_count = |value: &Json| value.count().is_some();
+    let is_count = |value: &Json| value.count().is_some_and(|count| count <= 1_000_000_000);
     let Json::Object(members) = usage else { return None };
     let legacy = members.iter().find(|(key, value)| key == "output_tokens" && is_count(value));
     usage.last("completion_tokens", is_count).count().or_else(|| legacy?.1.count())

@@ -13,7 +13,7 @@ mod stages;
 mod table;
 mod volume;
 
-pub use page::Style;
+pub use page::{Style, clean};
 pub use spread::spread;
 
 use super::Summary;

@@ -129,8 +129,13 @@ fn listed(items: &[String], width: usize) -> Vec<String> {
 }
 
 /// The text without what could move the cursor or ring the bell.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+pub fn clean(text: &str) -> String {
+    // Beside control characters those that turn the direction of writing or end a line.
+    let moves = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if moves(c) { ' ' } else { c }).collect()
 }
 
 /// The first `width` characters; a cut is shown.

@@ -3,6 +3,9 @@
 use super::super::json::{Json, Value};
 use crate::wire::Usage;
 
+/// No prompt and no reply has more tokens: above it a count is no count, and sums of true ones never overflow.
+const MOST_TOKENS: u64 = 1_000_000_000;
+
 /// Reads a `usage` object into `usage`.
 #[inline]
 pub(super) fn read<'a>(json: Json<'a>, usage: &mut Usage) -> Option<Json<'a>> {
@@ -10,13 +13,13 @@ pub(super) fn read<'a>(json: Json<'a>, usage: &mut Usage) -> Option<Json<'a>> {
     json.object(|key, value| {
         let (value, rest) = value.value()?;
         match key {
-            b"completion_tokens" => take(&mut usage.completion_tokens, value.count()),
-            b"prompt_tokens" => take(&mut usage.prompt_tokens, value.count()),
+            b"completion_tokens" => take(&mut usage.completion_tokens, tokens(value)),
+            b"prompt_tokens" => take(&mut usage.prompt_tokens, tokens(value)),
             // Other names come beside these or instead of them, and count where these do not.
-            b"output_tokens" => fill(&mut usage.completion_tokens, value.count()),
-            b"input_tokens" => fill(&mut usage.prompt_tokens, value.count()),
-            b"cached_tokens" | b"prompt_cache_hit_tokens" => fill(&mut usage.cached_tokens, value.count()),
-            b"reasoning_tokens" => fill(&mut usage.reasoning_tokens, value.count()),
+            b"output_tokens" => fill(&mut usage.completion_tokens, tokens(value)),
+            b"input_tokens" => fill(&mut usage.prompt_tokens, tokens(value)),
+            b"cached_tokens" | b"prompt_cache_hit_tokens" => fill(&mut usage.cached_tokens, tokens(value)),
+            b"reasoning_tokens" => fill(&mut usage.reasoning_tokens, tokens(value)),
             b"prompt_tokens_details" | b"input_tokens_details" => {
                 take(&mut usage.cached_tokens, detail(value, b"cached_tokens"));
             }
@@ -36,7 +39,7 @@ fn detail(details: Value<'_>, wanted: &[u8]) -> Option<u64> {
     json.object(|key, value| {
         let (value, rest) = value.value()?;
         if key == wanted {
-            take(&mut count, value.count());
+            take(&mut count, tokens(value));
         }
         Some(rest)
     })?;
@@ -51,9 +54,22 @@ fn fill(count: &mut Option<u64>, other: Option<u64>) {
     *count = count.or(other);
 }
 
+fn tokens(value: Value<'_>) -> Option<u64> {
+    value.count().filter(|tokens| *tokens <= MOST_TOKENS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_beyond_every_reply_is_no_count() {
+        assert_eq!(
+            usage(r#"{"completion_tokens":18446744073709551615,"prompt_tokens":1000000001}"#),
+            [None; 4]
+        );
+        assert_eq!(usage(r#"{"completion_tokens":1000000000}"#)[2], Some(1_000_000_000));
+    }
 
     fn usage(text: &str) -> [Option<u64>; 4] {
         let mut usage = Usage::default();
