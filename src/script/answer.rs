@@ -18,6 +18,8 @@ pub(super) struct Answer {
     pub(super) received: Instant,
     /// Planned instant of the first token event, once it has been.
     pub(super) first: Option<Instant>,
+    /// Planned instant of what was said last.
+    pub(super) last: Instant,
     pub(super) stream: bool,
     pub(super) include_usage: bool,
     pub(super) keep_alive: bool,
@@ -49,12 +51,14 @@ pub(super) struct Voice<'a> {
     pub(super) date: &'a HttpDate,
     /// Whether marks are kept.
     pub(super) marking: bool,
+    /// The planned instant of what is being said.
+    pub(super) planned: Instant,
 }
 
 impl Voice<'_> {
     fn mark(&self, step: &mut Step, what: Said) {
         if self.marking {
-            let said = Mark::Said { what, planned: step.due, end: step.bytes.len() };
+            let said = Mark::Said { what, planned: self.planned, end: step.bytes.len() };
             step.marks.push(said);
         }
     }

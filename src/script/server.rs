@@ -179,7 +179,7 @@ impl Server {
     /// Puts the most overdue thing that is due at `now` into `step`; false when there is none.
     pub fn advance(&mut self, now: Instant, step: &mut Step) -> bool {
         while let Some(conn) = self.at_once.pop_front() {
-            if self.say_at_once(conn, step) {
+            if self.say_at_once(conn, now, step) {
                 return true;
             }
         }
@@ -199,6 +199,7 @@ impl Server {
                 let conn = usize::try_from(burst.owner).expect("a u32 fits");
                 step.restart(conn, burst.due);
                 let progress = self.say_burst(conn, &burst, &sizes, step);
+                let progress = self.say_overdue(conn, now, progress, &mut sizes, step);
                 self.settle(conn, progress, step)
             });
             self.sizes = sizes;
@@ -242,7 +243,7 @@ impl Server {
     }
 
     /// Says what `conn` has to say at once; false when that is nothing.
-    fn say_at_once(&mut self, conn: usize, step: &mut Step) -> bool {
+    fn say_at_once(&mut self, conn: usize, now: Instant, step: &mut Step) -> bool {
         let link = &mut self.links[conn];
         let heard_at = link.heard_at;
         step.restart(conn, heard_at);
@@ -263,7 +264,12 @@ impl Server {
                 if self.seat.marking {
                     step.marks.push(Mark::Request { id: request_id, received: heard_at });
                 }
-                let voice = Voice { phrases: &self.phrases, date: &self.date, marking: self.seat.marking };
+                let voice = Voice {
+                    phrases: &self.phrases,
+                    date: &self.date,
+                    marking: self.seat.marking,
+                    planned: heard_at,
+                };
                 let answer = self.links[conn].answer.as_mut().expect("an answer was begun");
                 if let Some(Fault::Drip(bytes)) = answer.fault {
                     self.links[conn].drip = Some(Box::new(Drip::new(bytes)));
@@ -276,6 +282,7 @@ impl Server {
                     if let Some(burst) = self.engine.advance_one(ticket, heard_at, &mut sizes) {
                         progress = self.say_burst(conn, &burst, &sizes, step);
                     }
+                    progress = self.say_overdue(conn, now, progress, &mut sizes, step);
                     self.sizes = sizes;
                 }
                 self.settle(conn, progress, step)
@@ -287,8 +294,14 @@ impl Server {
         self.date.set(self.unix_s(burst.due));
         let meter = &self.seat.meters[self.seat.shard];
         let answer = self.links[conn].answer.as_mut().expect("the engine serves only answers under way");
-        let voice = Voice { phrases: &self.phrases, date: &self.date, marking: self.seat.marking };
+        let voice = Voice {
+            phrases: &self.phrases,
+            date: &self.date,
+            marking: self.seat.marking,
+            planned: burst.due,
+        };
         let before = answer.events;
+        answer.last = burst.due;
         let progress = answer.say(burst, sizes, &voice, step);
         let said = usize::try_from(answer.events - before).expect("a u32 fits");
         if answer.first.is_none() && said > 0 {
@@ -308,6 +321,24 @@ impl Server {
         progress
     }
 
+    /// Adds what else of the same answer is overdue: a server that is behind by more than a gap catches up with fewer
+    /// sends. Not when marks are kept: the log tells each instant's send apart.
+    fn say_overdue(
+        &mut self,
+        conn: usize,
+        now: Instant,
+        mut progress: Progress,
+        sizes: &mut Vec<u32>,
+        step: &mut Step,
+    ) -> Progress {
+        while progress == Progress::GoesOn && !self.seat.marking {
+            let ticket = self.links[conn].answer.as_ref().expect("it goes on").ticket;
+            let Some(burst) = self.engine.advance_one(ticket, now, sizes) else { break };
+            progress = self.say_burst(conn, &burst, sizes, step);
+        }
+        progress
+    }
+
     /// Brings the books in order after an answer has spoken; false when there is nothing to send or do.
     fn settle(&mut self, conn: usize, progress: Progress, step: &mut Step) -> bool {
         match progress {
@@ -318,8 +349,8 @@ impl Server {
             }
             Progress::Whole | Progress::Broken => {
                 let answer = self.links[conn].answer.take().expect("it has just spoken");
-                self.engine.cancel(answer.ticket, step.due);
-                self.count_end(&answer, progress, step.due);
+                self.engine.cancel(answer.ticket, answer.last);
+                self.count_end(&answer, progress);
                 if self.seat.marking {
                     step.marks.push(Mark::End);
                 }
@@ -394,7 +425,7 @@ impl Server {
         self.show_load();
     }
 
-    fn count_end(&self, answer: &Answer, progress: Progress, at: Instant) {
+    fn count_end(&self, answer: &Answer, progress: Progress) {
         let meter = self.meter();
         self.show_load();
         if progress == Progress::Broken || matches!(answer.fault, Some(Fault::Status(_))) {
@@ -405,7 +436,7 @@ impl Server {
             "stop" => meter.stopped.add(1),
             _ => meter.ended_by_length.add(1),
         }
-        let first = answer.first.expect("a whole answer had a first token");
+        let (first, at) = (answer.first.expect("a whole answer had a first token"), answer.last);
         let (decode, begun) = (at - first, answer.received + answer.waited);
         meter.e2e.record_span(at - answer.received);
         meter.queue.record_span(answer.waited);

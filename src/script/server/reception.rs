@@ -93,6 +93,7 @@ impl Server {
             who,
             received: stamp,
             first: None,
+            last: stamp,
             stream: ask.stream,
             include_usage: ask.include_usage,
             keep_alive: request.keep_alive,

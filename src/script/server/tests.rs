@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::script::{Latencies, Said};
+use crate::time::Span;
 use std::fmt::Write as _;
 
 mod faulty;
@@ -114,6 +115,27 @@ fn without_delays_a_stream_is_one_send() {
     server.read(0, chat(r#","max_tokens":8"#).as_bytes(), us(500));
     let sent = play(&mut server, 500);
     assert_eq!((sent.len(), sent[0].text.matches("data: ").count()), (1, 1 + 8 + 1));
+}
+
+#[test]
+fn a_server_that_is_behind_catches_up_with_one_send_an_answer_and_says_the_same() {
+    let hear = |late_us: i64| {
+        let mut server = Server::new(script("20ms", "5ms"), Seat::alone(UNIX_AT_ZERO_NS, false));
+        server.opened(0);
+        server.read(0, chat(r#","max_tokens":4"#).as_bytes(), us(0));
+        let (mut step, mut text, mut sends) = (Step::default(), String::new(), Vec::new());
+        while let Some(due) = server.next_due() {
+            assert!(server.advance(due + Span::from_us(late_us), &mut step));
+            text.push_str(std::str::from_utf8(&step.bytes).unwrap());
+            sends.push(step.due.as_ns() / 1_000);
+        }
+        (text, sends)
+    };
+    let (on_time, sends) = hear(0);
+    assert_eq!(sends, [0, 20_000, 25_000, 30_000, 35_000]);
+    assert_eq!(hear(4_000), (on_time.clone(), sends));
+    assert_eq!(hear(6_000), (on_time.clone(), vec![0, 20_000, 30_000]));
+    assert_eq!(hear(1_000_000), (on_time, vec![0]));
 }
 
 #[test]
