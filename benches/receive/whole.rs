@@ -127,7 +127,16 @@ impl Handler for Client {
 
     fn pass(&mut self, pass: &Pass) {
         let Pass { entered, planned_wake, harvested, ended, kernel, cpu, .. } = *pass;
-        self.audit.turn(&Turn { entered, planned_wake, harvested, ended, kernel, cpu, interrupted: false });
+        self.audit.turn(&Turn {
+            entered,
+            planned_wake,
+            harvested,
+            ended,
+            kernel,
+            cpu,
+            interrupted: false,
+            polled: false,
+        });
     }
 }
 

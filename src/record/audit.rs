@@ -67,6 +67,8 @@ pub struct Turn {
     pub cpu: Span,
     /// Whether run delay or steal rose during it: its jobs are interruptions, apart from the others.
     pub interrupted: bool,
+    /// Whether it never meant to sleep: finding nothing is then how a busy-polling shard waits.
+    pub polled: bool,
 }
 
 /// A job as the queue counts it.

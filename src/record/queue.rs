@@ -195,6 +195,8 @@ impl Queue {
         if has_jobs {
             spent.jobs_ns += at_work;
             spent.waiting_ns += inside - at_work;
+        } else if turn.polled {
+            spent.waiting_ns += inside;
         } else {
             spent.empty_ns += at_work;
             spent.waiting_ns += inside - at_work;

@@ -113,6 +113,8 @@ pub struct Pass {
     pub cpu: Span,
     /// Jobs done.
     pub jobs: u32,
+    /// Whether the pump never meant to sleep.
+    pub polled: bool,
 }
 
 /// Whoever gives the bytes their meaning: a shard of the client, or the simulator.

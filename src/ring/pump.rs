@@ -119,6 +119,7 @@ impl<P: Payload> Pump<P> {
             kernel,
             cpu: kernel + (work.begun - harvested),
             jobs: work.jobs,
+            polled: self.config.busy_poll,
         };
         handler.pass(&pass);
         pass

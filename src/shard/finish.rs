@@ -114,7 +114,8 @@ impl Client {
         };
         ring.close(conn);
         let request = self.outbox.again(&self.orders.workload, flight.asked().index);
-        let flight = flight.again(self.expect(false), now);
+        // If the fresh connection dies without a byte too, the class is still that of a stale one.
+        let flight = flight.again(self.expect(true), now);
         self.connect_for(ring, flight, request, now);
     }
 

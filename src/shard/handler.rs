@@ -69,11 +69,20 @@ impl Handler for Client {
 
     fn pass(&mut self, pass: &Pass) {
         self.now = pass.ended;
-        let Pass { entered, planned_wake, harvested, ended, kernel, cpu, .. } = *pass;
+        let Pass { entered, planned_wake, harvested, ended, kernel, cpu, polled, .. } = *pass;
         let Some(measured) = &mut self.measured else { return };
         // Run delay and steal are not read: a turn that was preempted counts like any other.
         let interrupted = false;
-        measured.audit.turn(&Turn { entered, planned_wake, harvested, ended, kernel, cpu, interrupted });
+        measured.audit.turn(&Turn {
+            entered,
+            planned_wake,
+            harvested,
+            ended,
+            kernel,
+            cpu,
+            interrupted,
+            polled,
+        });
         self.gauge.beat(kernel + (ended - harvested), ended - entered);
     }
 }

@@ -60,7 +60,7 @@ pub fn line(now: &Reading, earlier: &Reading, planned: Option<Span>, width: usiz
         (
             2,
             format!(
-                "{} begun/s",
+                "{}/s",
                 per_s(|shard| shard.begun).map_or(UNDEFINED.into(), |rate| whole_rate(Some(rate)))
             ),
         ),
@@ -141,7 +141,7 @@ mod tests {
         let (now, earlier) = two_readings();
         assert_eq!(
             line(&now, &earlier, Some(Span::from_s(30)), 200),
-            "0:12/0:30  due 12,000  begun 12,002  done 12,000  failed 1  1,001 begun/s  in flight 1  16,000 tokens/s  \
+            "0:12/0:30  due 12,000  begun 12,002  done 12,000  failed 1  1,001/s  in flight 1  16,000 tokens/s  \
              TTFT 19.9 ms p99 19.9 ms  rho 0.300"
         );
     }
@@ -151,7 +151,7 @@ mod tests {
         let (now, earlier) = two_readings();
         assert_eq!(
             line(&now, &earlier, Some(Span::from_s(30)), 80),
-            "0:12/0:30  done 12,000  failed 1  1,001 begun/s  TTFT 19.9 ms p99 19.9 ms  rho 0.300"
+            "0:12/0:30  done 12,000  failed 1  1,001/s  TTFT 19.9 ms p99 19.9 ms  rho 0.300"
         );
         assert_eq!(line(&now, &earlier, Some(Span::from_s(30)), 20), "0:12/0:30  failed 1");
         assert_eq!(line(&now, &earlier, None, 3), "0:1");
@@ -162,7 +162,7 @@ mod tests {
         let first = reading(Span::from_ms(-300), &[&ShardGauge::new()]);
         assert_eq!(
             line(&first, &first, None, 200),
-            "0:00  due 0  begun 0  done 0  failed 0  - begun/s  in flight 0  - tokens/s  TTFT - p99 -  rho -"
+            "0:00  due 0  begun 0  done 0  failed 0  -/s  in flight 0  - tokens/s  TTFT - p99 -  rho -"
         );
     }
 

@@ -45,6 +45,7 @@ impl Pump {
             kernel: Span::ZERO,
             cpu: service,
             interrupted,
+            polled: false,
         });
         self.free_at = ended;
     }
@@ -153,6 +154,7 @@ fn coalescing(window: Span, late: Span) -> ShardQueue {
             kernel: Span::ZERO,
             cpu,
             interrupted: false,
+            polled: false,
         });
     }
     found(&audit)
@@ -184,6 +186,7 @@ fn what_came_while_the_shard_was_busy_was_queueing_and_not_a_hold() {
             kernel: Span::ZERO,
             cpu,
             interrupted: false,
+            polled: false,
         });
     };
     // Busy from 0 to 100; the second job comes at 40, the shard turns to it at 100, without a sleep.
@@ -249,6 +252,7 @@ fn the_kernels_time_goes_to_jobs_by_their_bytes_and_wall_time_adds_up() {
         kernel: Span::from_us(kernel),
         cpu: Span::from_us(kernel + ended - harvested),
         interrupted: false,
+        polled: false,
     };
     audit.work(work(WorkClass::Receive, 100, 104, 300));
     audit.work(work(WorkClass::Receive, 104, 106, 100));
@@ -283,6 +287,7 @@ fn a_shard_that_polls_in_vain_is_waiting_not_busy() {
             kernel: Span::from_ns(600),
             cpu: Span::from_us(1),
             interrupted: false,
+            polled: true,
         });
     }
     assert_eq!(found(&audit).rho_busy, Some(0.0));
@@ -304,6 +309,7 @@ fn jobs_of_other_windows_are_in_no_sum_but_keep_the_server_busy() {
             kernel: Span::ZERO,
             cpu: ended - begun,
             interrupted: false,
+            polled: false,
         });
     };
     turn(0, 0, 95);

@@ -39,6 +39,7 @@ fn busy(share: f64) -> Audit {
             kernel: Span::ZERO,
             cpu,
             interrupted: false,
+            polled: false,
         };
         audit.turn(&turn);
     }

@@ -87,6 +87,7 @@ fn audited(window: Window) -> Audit {
             kernel: Span::ZERO,
             cpu: Span::from_us(200),
             interrupted: false,
+            polled: false,
         });
     }
     audit
