@@ -167,7 +167,8 @@ impl ShardQueue {
             share_jobs: of_wall(queue.spent.jobs_ns),
             share_empty: of_wall(queue.spent.empty_ns),
             share_rest: of_wall(queue.spent.rest_ns),
-            rho_agree: rho_calc.zip(rho_busy).map(|(calc, busy)| agree(calc, busy)),
+            // Of the time at work on jobs: empty wakes and the executor have their own shares.
+            rho_agree: rho_calc.zip(of_wall(queue.spent.jobs_ns)).map(|(calc, busy)| agree(calc, busy)),
             dispersion,
             burst_mean: (bursts > 0).then(|| unsigned(burst_jobs.into()) / unsigned(bursts.into())),
             burst_max,
