@@ -3,7 +3,7 @@
 //! A source on one core writes 250-byte events over many connections at a set rate; a reader on another core reads
 //! them. Readers take turns, so that whatever else the host does meets all alike; ratios are of neighbours in time.
 //!
-//! Usage: cargo bench --bench receive -- [--rate 50000] [--connections 1000] [--seconds 2] [--pairs 9]
+//! Usage: cargo bench --bench receive -- [--rate 50000] [--connections 100] [--seconds 2] [--pairs 9]
 //!        [--reader-cpu 0] [--source-cpu 1]
 
 mod bare;
@@ -66,7 +66,7 @@ fn main() {
     let (rate_per_s, seconds) = (option("--rate", 50_000), option("--seconds", 2));
     let load = Load {
         rate_per_s,
-        connections: usize::try_from(option("--connections", 1_000)).expect("a count"),
+        connections: usize::try_from(option("--connections", 100)).expect("a count"),
         events: rate_per_s * seconds,
         source_cpu: usize::try_from(option("--source-cpu", 1)).expect("a CPU"),
     };

@@ -172,7 +172,8 @@ pub(crate) fn read(load: &Load) -> Used {
         reads: client.jobs - begun_jobs,
     };
     let counted = client.recorder.stages()[0].population.cancelled;
-    let least = load.events / u64::from(EVENTS) - u64::try_from(load.connections).expect("a count");
+    // A read that brings several events may carry a request beyond its sixteenth, and the last ones are not over.
+    let least = load.events / u64::from(EVENTS) * 9 / 10 - u64::try_from(load.connections).expect("a count");
     assert!(counted >= least, "{counted} requests of at least {least} were counted");
     source.join();
     used
