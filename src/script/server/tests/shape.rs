@@ -5,7 +5,7 @@ use serde_json::Value;
 
 macro_rules! capture {
     ($name:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/vllm-0.32-", $name))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wire/captures/vllm-0.32-", $name))
     };
 }
 
