@@ -54,7 +54,7 @@ fn words(plan: &Plan) -> Vec<String> {
         format_span(EVENT_COST),
         client.expected_rho
     ));
-    lines.push(format!("connections: at most {}", client.connections));
+    lines.push(format!("connections: at most {}; {}", client.connections, client.waiting));
     lines.extend(plan.caveats.iter().map(|caveat| format!("caveat: {caveat}")));
     lines
 }

@@ -2,7 +2,7 @@
 
 use super::raw::Raw;
 use super::reading::{Given, Place, Reading, option};
-use super::{Limits, Load, Payload, SimPlan, cpus, expected, format_cpus, pool};
+use super::{Limits, Load, Payload, SimPlan, Waiting, cpus, expected, format_cpus, pool, waiting};
 use crate::time::format_span;
 
 /// Our own side: shards and connections.
@@ -14,6 +14,8 @@ pub struct Client {
     pub connections: usize,
     /// Whether connections for the expected concurrency are opened before the first due instant.
     pub preconnect: bool,
+    /// How the shards wait for what arrives.
+    pub waiting: Waiting,
     /// Streamed events per second at the load's peak, as far as they can be told before the run.
     pub expected_events_per_s: f64,
     /// The utilization of each shard that follows at [`expected::EVENT_COST`].
@@ -60,7 +62,9 @@ pub(super) fn read(
     memlock(r, limits, threads);
     let connections = pool::read(r, raw, limits, load, payload, sim);
     let preconnect = raw.client.no_preconnect != Some(true);
-    (Client { cpus, connections, preconnect, expected_events_per_s: events_per_s, expected_rho }, caveats)
+    let waiting = waiting::read(r, raw);
+    let expected_events_per_s = events_per_s;
+    (Client { cpus, connections, preconnect, waiting, expected_events_per_s, expected_rho }, caveats)
 }
 
 /// What no option can change.

@@ -23,6 +23,7 @@ mod target;
 mod tests;
 mod thresholds;
 mod validated;
+mod waiting;
 
 pub use client::{Client, SHARD_LOCKED_BYTES};
 pub use cpus::{format_cpus, parse_cpus};
@@ -36,3 +37,4 @@ pub use secrets::REDACTED;
 pub use sim::{SIM_LISTEN, SimPlan};
 pub use target::{Endpoint, Header, Target, Timeouts};
 pub use validated::{Output, Plan, Records, Require};
+pub use waiting::{LONGEST_WINDOW, Waiting};

@@ -100,6 +100,20 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
         ("[load]\nconcurrency = 1\n[client]\nshards = 2", "--shards", "2", "at least one slot"),
         ("[load]\nrate = 5\n[client]\nconnections = 0", "--connections", "0", "from 1 to"),
         ("[load]\nconcurrency = 9\n[client]\nconnections = 8", "--connections", "8", "at least the 9"),
+        (
+            "[load]\nrate = 5\n[client]\ncoalesce = \"soon\"",
+            "--coalesce",
+            "soon",
+            "auto, 0, or a span from 1us",
+        ),
+        ("[load]\nrate = 5\n[client]\ncoalesce = 250", "--coalesce", "250", "write 250s or 250ms"),
+        ("[load]\nrate = 5\n[client]\ncoalesce = \"11ms\"", "--coalesce", "11ms", "to 10ms"),
+        (
+            "[load]\nrate = 5\n[client]\ncoalesce = \"1ms\"\nbusy-poll = true",
+            "--busy-poll",
+            "true",
+            "--coalesce auto or 0",
+        ),
         ("[load]\nrate = 5\n[output]\nrecords = \"some\"", "--records", "some", "none, failed, all"),
         ("[load]\nrate = 5\n[output]\ntag = [\"x\"]", "--tag", "x", "KEY=VALUE"),
         ("[load]\nrate = 5\n[output]\nquiet = true\nverbose = true", "--quiet", "true", "quiet or verbose"),
@@ -120,6 +134,25 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
         assert!(text.starts_with(&format!("{flag} (")), "{flag} in {text}");
         assert_eq!(error.mistakes[0].value.as_deref(), Some(value), "{text}");
         assert!(text.contains(accepted), "{accepted} in {text}");
+    }
+}
+
+#[test]
+fn the_ways_of_waiting_mean_what_they_say() {
+    for (toml, meant) in [
+        ("", Waiting::Auto),
+        ("coalesce = \"auto\"", Waiting::Auto),
+        ("coalesce = 0", Waiting::Window(Span::ZERO)),
+        ("coalesce = \"0us\"", Waiting::Window(Span::ZERO)),
+        ("coalesce = \"250us\"", Waiting::Window(Span::from_us(250))),
+        ("busy-poll = true", Waiting::BusyPoll),
+        ("busy-poll = true\ncoalesce = 0", Waiting::BusyPoll),
+        ("busy-poll = false", Waiting::Auto),
+    ] {
+        let plan = plan(&format!("{URL}[load]\nrate = 10\n[client]\n{toml}"));
+        assert_eq!(plan.client.waiting, meant, "{toml}");
+        let again = self::plan(&plan.effective_toml());
+        assert_eq!(again.client.waiting, meant, "the saved config of {toml} repeats it");
     }
 }
 

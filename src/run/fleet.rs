@@ -4,8 +4,9 @@
 
 use super::{Interrupts, RunError};
 use crate::clock;
+use crate::plan::Waiting;
 use crate::record::ShardGauge;
-use crate::ring::{Coalesce, CoreError};
+use crate::ring::CoreError;
 use crate::schedule::Extent;
 use crate::shard::{IntervalSink, Order, Orders, Outcome, RowSink, Shard, Standing};
 use crate::time::{Instant, Span};
@@ -78,7 +79,7 @@ impl Fleet {
     pub fn start(
         orders: Arc<Orders>,
         cpus: &[usize],
-        coalesce: Coalesce,
+        waiting: Waiting,
         mut sinks: impl FnMut() -> (RowSink, IntervalSink),
         interrupts: &Interrupts,
     ) -> Result<Self, RunError> {
@@ -90,7 +91,7 @@ impl Fleet {
             let shard = Shard {
                 number,
                 cpu,
-                coalesce,
+                waiting,
                 orders: fleet.orders.clone(),
                 gauge: gauge.clone(),
                 standing: standing.clone(),

@@ -22,7 +22,6 @@ pub use simulator::config as simulator_config;
 use crate::clock;
 use crate::plan::{Output, Plan};
 use crate::report;
-use crate::ring::Coalesce;
 use crate::schedule::Extent;
 use crate::shard::{Control, Orders, RowSink};
 use crate::store::{Existing, Results, RowQueue};
@@ -70,7 +69,7 @@ pub fn run(
     let orders = Arc::new(orders(&plan, &target));
     let (rows, intervals) = (RowQueue::new(plan.output.records), Intervals::new());
     let sinks = || (row_sink(&rows), intervals.sink());
-    let fleet = Fleet::start(orders.clone(), &plan.client.cpus, Coalesce::Auto, sinks, interrupts)?;
+    let fleet = Fleet::start(orders.clone(), &plan.client.cpus, plan.client.waiting, sinks, interrupts)?;
 
     let start = fleet.begin();
     let start_unix_ns = unix_ns_at(start);

@@ -5,7 +5,7 @@
 use super::client::Client;
 use crate::record::{Turn, Work, WorkClass};
 use crate::ring::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Ring, Task};
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use crate::workload::Request;
 use rustix::io::Errno;
 use std::io::IoSlice;
@@ -69,7 +69,7 @@ impl Handler for Client {
 
     fn pass(&mut self, pass: &Pass) {
         self.now = pass.ended;
-        let Pass { entered, planned_wake, harvested, ended, kernel, cpu, polled, .. } = *pass;
+        let Pass { entered, planned_wake, harvested, ended, kernel, cpu, jobs, polled } = *pass;
         let Some(measured) = &mut self.measured else { return };
         // Run delay and steal are not read: a turn that was preempted counts like any other.
         let interrupted = false;
@@ -83,6 +83,8 @@ impl Handler for Client {
             interrupted,
             polled,
         });
-        self.gauge.beat(kernel + (ended - harvested), ended - entered);
+        // Polling in vain is how a busy-polling shard waits.
+        let busy = if polled && jobs == 0 { Span::ZERO } else { kernel + (ended - harvested) };
+        self.gauge.beat(busy, ended - entered);
     }
 }

@@ -6,6 +6,7 @@ use super::client::{Client, IntervalSink, Orders, RowSink};
 use super::control::Standing;
 use super::measured::Measured;
 use crate::clock;
+use crate::plan::Waiting;
 use crate::record::ShardGauge;
 use crate::ring::{Coalesce, Core, CoreError, Counters, PumpConfig, RingConfig};
 use crate::time::Span;
@@ -21,8 +22,8 @@ pub struct Shard {
     pub number: u16,
     /// Its CPU.
     pub cpu: usize,
-    /// Whether arrivals are let gather.
-    pub coalesce: Coalesce,
+    /// How it waits for what arrives.
+    pub waiting: Waiting,
     /// What all shards share.
     pub orders: Arc<Orders>,
     /// What it shows while it runs.
@@ -65,9 +66,8 @@ impl Shard {
     }
 
     fn run(self) -> Result<Outcome, CoreError> {
-        let Self { number, cpu, coalesce, orders, gauge, standing, rows, intervals } = self;
-        let config = PumpConfig { coalesce, ..PumpConfig::default() };
-        let mut core = Core::new(Some(cpu), &RingConfig::default(), config)?;
+        let Self { number, cpu, waiting, orders, gauge, standing, rows, intervals } = self;
+        let mut core = Core::new(Some(cpu), &RingConfig::default(), pump_config(waiting))?;
         let mut client = Client::new(orders, number, gauge, standing, rows, intervals, clock::now());
         let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
         let died = run.err().map(|panic| words(&*panic));
@@ -83,6 +83,22 @@ impl Shard {
             cpu_time: clock::thread_cpu(),
             died,
         })
+    }
+}
+
+/// The pump that waits in this way.
+fn pump_config(waiting: Waiting) -> PumpConfig {
+    let usual = PumpConfig::default();
+    match waiting {
+        Waiting::Auto => usual,
+        Waiting::Window(Span::ZERO) => PumpConfig { coalesce: Coalesce::Never, ..usual },
+        Waiting::Window(window) => PumpConfig {
+            coalesce: Coalesce::Window(window),
+            // A shorter sleep would cut the window.
+            longest_sleep: usual.longest_sleep.max(window),
+            ..usual
+        },
+        Waiting::BusyPoll => PumpConfig { coalesce: Coalesce::Never, busy_poll: true, ..usual },
     }
 }
 

@@ -129,3 +129,22 @@ fn several_runs_have_a_directory_each_and_a_spread() {
         assert!(folder.path().join(nth).is_file(), "{nth}");
     }
 }
+
+#[test]
+fn the_way_of_waiting_is_kept_told_and_has_its_price() {
+    let coalesced = |waiting: &str, said: &str, saved: &str| {
+        let folder = Folder::new();
+        let output = run(&folder, &format!("--sim --rate 100 --requests 100 --sim-itl 500us {waiting}"));
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains(said), "{said} in {}", text(&output.stdout));
+        let config = std::fs::read_to_string(folder.results().join("config.toml")).unwrap();
+        assert!(config.contains(saved), "{saved} in {config}");
+        let summary = folder.summary();
+        assert_eq!(count(&summary, "completed"), 100);
+        summary["client"]["shards"][0]["coalesced_reads"].as_u64().unwrap()
+    };
+    // Gathering for ten milliseconds, events half a millisecond apart meet.
+    let long = coalesced("--coalesce 10ms", "coalescing 10ms", "coalesce = \"10ms\"");
+    let polled = coalesced("--busy-poll", "busy-polling", "busy-poll = true");
+    assert!(long > polled && long >= 100, "{long} with a window, {polled} polling");
+}

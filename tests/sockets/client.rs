@@ -2,8 +2,8 @@
 
 use crate::case::Case;
 use lowrho::plan::Timeouts;
+use lowrho::plan::Waiting;
 use lowrho::record::{Record, ShardGauge};
-use lowrho::ring::Coalesce;
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
 use lowrho::shard::{Control, Order, Orders, Shard, Standing};
 use lowrho::time::Span;
@@ -83,7 +83,7 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
     let shard = Shard {
         number: 0,
         cpu: 0,
-        coalesce: Coalesce::Auto,
+        waiting: Waiting::Auto,
         orders: orders.clone(),
         gauge: Arc::new(ShardGauge::new()),
         standing: standing.clone(),

@@ -21,4 +21,13 @@ pub struct ClientOptions {
     /// Open no connection before the first request is due
     #[arg(long, value_name = "BOOL")]
     pub no_preconnect: Option<bool>,
+    /// How long arrivals may gather before they are read together: auto, 0, or a window such as 250us
+    ///
+    /// A window saves wake-ups, and so CPU and rho. Stamps are the kernel's: a late look costs accuracy only where two
+    /// events of one stream meet in one read, and those are counted and bounded. 0 wakes for every arrival.
+    #[arg(long, value_name = "SPAN")]
+    pub coalesce: Option<Text>,
+    /// Never sleep: the least lateness, for the whole of every shard's core
+    #[arg(long, value_name = "BOOL")]
+    pub busy_poll: Option<bool>,
 }

@@ -7,7 +7,7 @@ impl Raw {
     /// Drops what the choices of `upper` exclude: `--concurrency` over a file with a rate means the concurrency, not a
     /// contradiction. What excludes itself within one set stays, and is refused as the mistake it is.
     pub(super) fn yield_to(&mut self, upper: &Self) {
-        let Self { target, load, stage, payload, output, sim, .. } = self;
+        let Self { target, load, stage, payload, client, output, sim, .. } = self;
         let closed = upper.load.concurrency.is_some() || upper.stage.iter().any(|s| s.concurrency.is_some());
         let open = upper.load.rate.is_some() || upper.stage.iter().any(|s| s.rate.is_some());
         if open || closed {
@@ -34,6 +34,12 @@ impl Raw {
         }
         if upper.payload.input_tokens.is_some() {
             payload.prompts = None;
+        }
+        if upper.client.busy_poll == Some(true) {
+            client.coalesce = None;
+        }
+        if upper.client.coalesce.is_some() {
+            client.busy_poll = None;
         }
         if upper.output.quiet == Some(true) || upper.output.verbose == Some(true) {
             (output.quiet, output.verbose) = (None, None);
@@ -70,6 +76,16 @@ mod tests {
             ),
             ("[target]\nsim = true\n", "[target]\nurl = \"u\"\n", "[target]\nsim = true\n"),
             ("[payload]\nprompts = \"f\"\n", "[payload]\ninput-tokens = 1\n", "[payload]\nprompts = \"f\"\n"),
+            (
+                "[client]\nbusy-poll = true\n",
+                "[client]\ncoalesce = \"1ms\"\n",
+                "[client]\nbusy-poll = true\n",
+            ),
+            (
+                "[client]\ncoalesce = \"1ms\"\n",
+                "[client]\nbusy-poll = true\n",
+                "[client]\ncoalesce = \"1ms\"\n",
+            ),
             ("[output]\nquiet = true\n", "[output]\nverbose = true\n", "[output]\nquiet = true\n"),
         ] {
             assert_eq!(laid_over(upper, lower), both, "{upper} over {lower}");

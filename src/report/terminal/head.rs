@@ -19,6 +19,7 @@ pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
         format!("{shards} shard{}", if shards == 1 { "" } else { "s" }),
         format!("stamps: {}", if classes.is_empty() { "none".into() } else { classes.join(", ") }),
     ];
+    about.extend(waiting(&summary.config));
     about.extend(run.tags.iter().map(|(key, value)| format!("{key}={value}")));
     page.paragraph(Look::Dim, "", &about.join(", "))?;
     match run.ended {
@@ -29,6 +30,19 @@ pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
         Ended::Failed => {
             page.line(Look::Bad, "lowrho itself failed: what follows is what was measured until then")
         }
+    }
+}
+
+/// How the shards waited, where that was chosen.
+fn waiting(config: &serde_json::Value) -> Option<String> {
+    let client = &config["client"];
+    if client["busy-poll"].as_bool() == Some(true) {
+        return Some("busy-polling".into());
+    }
+    match &client["coalesce"] {
+        serde_json::Value::String(window) if window != "auto" => Some(format!("coalescing {window}")),
+        serde_json::Value::Number(_) => Some("coalescing off".into()),
+        _ => None,
     }
 }
 
