@@ -12,7 +12,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("workload", &["random", "wire", "schedule"]),
     ("script", &["time", "random", "wire"]),
     ("record", &["time", "wire"]),
-    ("analysis", &["time", "record"]),
+    ("analysis", &["time", "random", "record"]),
     ("plan", &["time", "random", "wire", "schedule", "workload", "script", "analysis"]),
     ("search", &["time", "analysis"]),
     ("report", &["time", "plan", "record", "analysis", "search"]),

@@ -2,6 +2,7 @@
 //!
 //! It must not hold findings.
 
+use super::Slo;
 use crate::time::{Instant, Span};
 
 /// The facts of a run.
@@ -17,6 +18,8 @@ pub struct Facts {
     pub clock_steps: u64,
     /// When the run was interrupted, if it was: windows end there.
     pub interrupted: Option<Instant>,
+    /// The service levels asked for; each recorder held its requests to their bounds.
+    pub slo: Slo,
 }
 
 /// What was asked of one stage.

@@ -5,7 +5,8 @@
 use super::load::{load, throughput, window_length};
 use super::verdict::Verdict;
 use super::{
-    Bias, Distribution, Facts, Load, ServerState, ShardQueue, Thresholds, Throughput, Trend, examine,
+    Bias, Distribution, Facts, Load, ServerState, ShardQueue, SloFindings, Thresholds, Throughput, Trend,
+    examine,
 };
 use crate::record::{Audit, BLOCKS, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums};
 use crate::time::{Instant, Span};
@@ -23,6 +24,8 @@ pub struct StageFindings {
     latency: Vec<Distribution>,
     /// What was stamped inside the window.
     pub throughput: Throughput,
+    /// What it made of the service levels, where some were asked for.
+    pub slo: Option<SloFindings>,
     /// Fates and classes of failure.
     pub population: Population,
     /// Tokens.
@@ -91,7 +94,7 @@ impl Findings {
                 let queues: Vec<&Queue> = audits.iter().map(|audit| &audit.queues()[number]).collect();
                 let length = window_length(stage, facts.interrupted);
                 let load = load(stage, length, asked.requested_rate, asked.due);
-                let mut found = figures(stage, length, load, &queues, facts.clock_bound);
+                let mut found = figures(stage, length, load, &queues, facts);
                 // Of a load that changes or was cut short, requests in flight tell nothing of the server.
                 let steady = !asked.is_ramp && facts.interrupted.is_none();
                 let parts = stage.window().part_lengths().filter(|_| steady);
@@ -127,7 +130,7 @@ fn together(stages: &[Stage], found: &[StageFindings], audits: &[Audit], facts: 
         })
         .collect();
     let queues: Vec<&Queue> = queues.iter().collect();
-    let mut total = figures(&all, length, load(&all, length, None, Some(due)), &queues, facts.clock_bound);
+    let mut total = figures(&all, length, load(&all, length, None, Some(due)), &queues, facts);
     total.server = ServerState::over(found.iter().map(|stage| &stage.server));
     for (number, stage) in found.iter().enumerate() {
         total.verdict.absorb(&stage.verdict, &format!("stage {number}: "));
@@ -136,7 +139,8 @@ fn together(stages: &[Stage], found: &[StageFindings], audits: &[Audit], facts: 
 }
 
 /// What follows from the sums alone; verdict and server are still to be told.
-fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], clock: Span) -> StageFindings {
+fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], facts: &Facts) -> StageFindings {
+    let throughput = throughput(stage, length);
     StageFindings {
         from: stage.window().from,
         length,
@@ -149,11 +153,12 @@ fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], clock: Sp
                 Distribution::of(stage.tally(metric), failures)
             })
             .collect(),
-        throughput: throughput(stage, length),
+        slo: SloFindings::of(&facts.slo, stage, length, &throughput),
+        throughput,
         load,
         population: stage.population.clone(),
         tokens: stage.tokens,
-        bias: Bias::of(stage, clock),
+        bias: Bias::of(stage, facts.clock_bound),
         shards: queues.iter().map(|queue| ShardQueue::of(queue)).collect(),
         verdict: Verdict::default(),
         server: ServerState::default(),

@@ -4,6 +4,7 @@
 //! `docs/METHOD.md`.
 
 mod bias;
+mod binomial;
 mod distribution;
 mod examine;
 mod facts;
@@ -13,6 +14,7 @@ mod load;
 mod quantile;
 mod queueing;
 mod server;
+mod slo;
 mod student;
 mod thresholds;
 mod trend;
@@ -20,6 +22,7 @@ mod verdict;
 mod words;
 
 pub use bias::{Bias, BiasBound};
+pub use binomial::{at_least, at_most};
 pub use distribution::{Distribution, Tail};
 pub use facts::{Facts, ShardFacts, StageFacts};
 pub use findings::{Findings, StageFindings};
@@ -28,6 +31,10 @@ pub use load::{Load, Throughput, window_length};
 pub use quantile::{CONFIDENCE, Quantile};
 pub use queueing::{ClassAudit, FormulaWait, Service, ShardQueue, wait_batch, wait_m_g_1};
 pub use server::ServerState;
+pub use slo::{
+    Flowing, Made, Slo, SloFindings, Statistic, Sureness, Term, TermError, TermFindings, TermState, Trials,
+    What,
+};
 pub use student::two_sided;
 pub use thresholds::Thresholds;
 pub use trend::Trend;

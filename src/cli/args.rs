@@ -44,7 +44,7 @@ Examples:
 A span is a number and a unit: 250ms, 10s, 2m. Every option is also a key of the file that `lowrho init` prints;
 options given here win over the file.
 Exit status: 0 well, 1 lowrho failed, 2 bad plan (nothing was sent), 3 the client cannot be trusted,
-4 the target failed, 130 or 143 interrupted.")]
+4 the target failed, 99 a service level was crossed, 130 or 143 interrupted.")]
 pub(super) struct RunArguments {
     /// Take the options of this file where they are not given here
     #[arg(short, long, value_name = "FILE.toml")]

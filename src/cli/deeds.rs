@@ -146,7 +146,7 @@ fn ending(plan: &Plan, done: &Done, interrupts: &Interrupts) -> Ending {
             Require::Suspect => verdict == Verdict::Invalid,
             Require::Any => false,
         },
-        crossed: false,
+        crossed: done.summary.total.slo.as_ref().is_some_and(|slo| !slo.held),
     }
 }
 

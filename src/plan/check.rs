@@ -5,7 +5,7 @@ use super::raw::{Raw, Text};
 use super::reading::{Place, Reading, option};
 use super::secrets::redacted;
 use super::{
-    Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, target, thresholds,
+    Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, slo, target, thresholds,
     validated::Asked,
 };
 use crate::schedule::Schedule;
@@ -26,6 +26,7 @@ impl Plan {
         let output = output(r, &raw);
         let require = r.word(option!(raw.verdict.require), &REQUIRE).unwrap_or(Require::Suspect);
         let thresholds = thresholds::read(r, &raw);
+        let slo = slo::read(r, option!(raw.verdict.slo));
         let max_error_share = share(r, &raw);
         // Whether the load fits the machine can only be asked of a load that is well.
         let (client, caveats) = if reading.is_clean() {
@@ -42,6 +43,7 @@ impl Plan {
             sim,
             require,
             thresholds,
+            slo,
             max_error_share,
             caveats,
             asked: Asked(raw),

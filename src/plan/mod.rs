@@ -17,6 +17,7 @@ mod reading;
 mod requests;
 mod secrets;
 mod sim;
+mod slo;
 mod stages;
 mod target;
 #[cfg(test)]

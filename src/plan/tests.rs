@@ -125,6 +125,13 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
             "rho=1",
             "did you mean rho-valid?",
         ),
+        ("[load]\nrate = 5\n[verdict]\nslo = \"ttft<1s\"", "--slo", "ttft<1s", "ttft_p50 to ttft_p99.9"),
+        (
+            "[load]\nrate = 5\n[verdict]\nslo = \"ttft_p99<1s,ntpott_p95<60ms\"",
+            "--slo",
+            "ntpott_p95",
+            "did you mean ntpot?",
+        ),
         ("[load]\nrate = 5\n[sim]\nttft = \"1ms\"", "--sim-ttft", "1ms", "with --sim only"),
     ];
     for (toml, flag, value, accepted) in table {

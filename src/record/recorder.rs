@@ -3,7 +3,7 @@
 //! It must not keep rows, and it must not know how requests were made.
 
 use super::interval::Interval;
-use super::{Finished, Metrics, Stage, Window};
+use super::{Bound, Finished, Metrics, Stage, Window};
 use crate::time::{Instant, Phase};
 
 /// What one shard, or after merging all of them, saw of a run.
@@ -17,12 +17,18 @@ impl Recorder {
     /// A recorder of stages with these windows, in order of time and disjoint.
     #[must_use]
     pub fn new(windows: &[Window]) -> Self {
+        Self::judging(windows, &[])
+    }
+
+    /// The same, holding each measured request to `bounds` as it ends.
+    #[must_use]
+    pub fn judging(windows: &[Window], bounds: &[Bound]) -> Self {
         assert!(
             windows.is_sorted_by(|a, b| a.until.is_some_and(|until| until <= b.from)),
             "windows follow one another"
         );
         Self {
-            stages: windows.iter().map(|window| Stage::new(*window)).collect(),
+            stages: windows.iter().map(|window| Stage::new(*window, bounds)).collect(),
             interval: Interval::default(),
         }
     }

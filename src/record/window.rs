@@ -88,6 +88,11 @@ impl Window {
         part(inside.min(length - 1), length)
     }
 
+    /// The part of time that holds `at`, where the window's end is fixed and `at` lies inside.
+    pub(super) fn part_at(&self, at: Instant) -> Option<usize> {
+        (self.until.is_some() && self.contains(at)).then(|| self.block_at(at))
+    }
+
     /// How long [begun, over) lies in each of twenty equal parts of the window: (part, nanoseconds). None where the end is unknown.
     pub(super) fn shares(&self, begun: Instant, over: Instant) -> impl Iterator<Item = (usize, u64)> {
         let (from, until) = (self.from.as_ns(), self.until.map_or(self.from.as_ns(), Instant::as_ns));

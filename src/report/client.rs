@@ -80,7 +80,7 @@ pub struct Check {
     pub invalid: Option<f64>,
 }
 
-/// What a check's value is counted in.
+/// What a value beside a bound is counted in.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -89,6 +89,9 @@ pub enum Unit {
     Ratio,
     /// Nanoseconds.
     Ns,
+    /// So many per second.
+    #[serde(rename = "per_s")]
+    PerS,
 }
 
 /// Which side of a threshold is the good one.

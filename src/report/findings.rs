@@ -116,6 +116,7 @@ fn section(found: &StageFindings) -> Section {
             weighted_ntpot_ns: found.weighted_ntpot().map(Span::as_ns),
             sources: TokenSources { usage, token_ids, logprobs, events },
         },
+        slo: found.slo.as_ref().map(Into::into),
         errors: found.population.errors.iter().map(|(class, n)| (class.name().to_owned(), *n)).collect(),
     }
 }
@@ -358,6 +359,6 @@ fn whole(ns: Option<f64>) -> Option<i64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of a few digits")]
-fn share(part: u64, whole: u64) -> Option<f64> {
+pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

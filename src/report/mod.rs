@@ -11,6 +11,7 @@ mod findings;
 mod schema;
 mod section;
 mod server;
+mod slo;
 mod summary;
 pub mod terminal;
 
@@ -21,4 +22,5 @@ pub use distribution::{Distribution, Quantile, WithFailures};
 pub use schema::{SCHEMA_VERSION, summary_schema};
 pub use section::{Latency, Load, Section, Slow, Stage, Throughput, TokenSources, Tokens};
 pub use server::{Server, Simulator};
+pub use slo::{Held, Slo, Term as SloTerm};
 pub use summary::{Ended, Host, Run, Summary, SummaryError, Target};

@@ -2,7 +2,7 @@
 //!
 //! Keys and their order are those of `docs/RESULTS.md`; nothing here computes.
 
-use super::{Distribution, Server};
+use super::{Distribution, Server, Slo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ pub struct Section {
     pub throughput: Throughput,
     /// Tokens asked and delivered.
     pub tokens: Tokens,
+    /// The service levels; null where none were asked for.
+    pub slo: Option<Slo>,
     /// Failed requests by class of error.
     pub errors: BTreeMap<String, u64>,
 }

@@ -82,6 +82,7 @@ impl Story<'_> {
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
             interrupted: interrupted.then_some(self.ended),
+            slo: self.plan.slo.clone(),
         };
         let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
         let simulator = sim.and_then(|sim| simulator::end(sim, &mut failures));
@@ -221,8 +222,7 @@ impl Merged {
             facts.failed.as_ref().map(|why| format!("shard {number} failed: {why}; the others report")),
         );
         // A shard that left nothing still has its place, empty, among the others.
-        let mut measured =
-            measured.unwrap_or_else(|| Measured::new(&orders.schedule, start, number, orders.shards));
+        let mut measured = measured.unwrap_or_else(|| Measured::new(orders, start, number));
         histograms.last(measured.take_interval());
         let Measured { recorder, audit, .. } = measured;
         self.recorders.push(recorder);

@@ -132,6 +132,7 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
         connections: client.connections,
         max_in_flight: plan.load.max_concurrency.and_then(|most| usize::try_from(most).ok()),
         preconnect: if client.preconnect { in_flight.min(client.connections) } else { 0 },
+        bounds: plan.slo.bounds(),
         record_gaps: plan.output.record_gaps,
         control: Control::default(),
     }

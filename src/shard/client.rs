@@ -10,7 +10,7 @@ use super::measured::Measured;
 use super::outbox::Outbox;
 use super::source::Ask;
 use crate::plan::Timeouts;
-use crate::record::{Finished, Interval, Record, ShardGauge};
+use crate::record::{Bound, Finished, Interval, Record, ShardGauge};
 use crate::ring::{Conn, JobClass, Ring, Task};
 use crate::schedule::Schedule;
 use crate::time::{Instant, Phase, Span};
@@ -42,6 +42,8 @@ pub struct Orders {
     pub max_in_flight: Option<usize>,
     /// Connections to open before the run's start, over all shards.
     pub preconnect: usize,
+    /// What each request is held to.
+    pub bounds: Vec<Bound>,
     /// Whether records keep every gap.
     pub record_gaps: bool,
     /// What the run says to its shards.
@@ -174,8 +176,7 @@ impl Client {
             let Some(start) = self.orders.control.start() else {
                 return self.expire_next(ring, now).or_else(|| self.preconnect(ring));
             };
-            let Orders { schedule, shards, .. } = &*self.orders;
-            self.measured = Some(Measured::new(schedule, start, self.shard, *shards));
+            self.measured = Some(Measured::new(&self.orders, start, self.shard));
         }
         self.send_next(ring, now)
             .or_else(|| self.expire_next(ring, now))

@@ -2,6 +2,7 @@
 //!
 //! It must not be made before the run's zero is known: every window lies on the clock.
 
+use super::client::Orders;
 use super::source::Source;
 use crate::record::{Audit, Interval, Recorder, Window};
 use crate::schedule::{Extent, Schedule};
@@ -24,13 +25,13 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// For `shard` of `shards`, of a schedule that starts at `start`.
-    pub fn new(schedule: &Schedule, start: Instant, shard: u16, shards: u16) -> Self {
-        let schedule = schedule.starting_at(start);
+    /// For `shard` of those that `orders` are for, of a run that starts at `start`.
+    pub fn new(orders: &Orders, start: Instant, shard: u16) -> Self {
+        let schedule = orders.schedule.starting_at(start);
         let windows = windows(&schedule);
         Self {
-            source: Source::new(&schedule, shard, shards),
-            recorder: Recorder::new(&windows),
+            source: Source::new(&schedule, shard, orders.shards),
+            recorder: Recorder::judging(&windows, &orders.bounds),
             audit: Audit::new(&windows),
             start,
             intervals: 0,

@@ -6,6 +6,7 @@ mod made;
 mod merging;
 mod planted_queues;
 mod rows;
+mod service_levels;
 mod shard_as_queue;
 mod timelines;
 mod verdicts;

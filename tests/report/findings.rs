@@ -1,6 +1,6 @@
 //! From traces to the summary: figures that can be worked out by hand arrive under their keys.
 
-use lowrho::analysis::{Facts, Findings, ShardFacts, StageFacts, Thresholds};
+use lowrho::analysis::{Facts, Findings, ShardFacts, Slo, StageFacts, Thresholds};
 use lowrho::plan::{Limits, Plan, Raw};
 use lowrho::record::{Asked, Audit, Recorder, Timeline, Turn, Window, Work, WorkClass};
 use lowrho::report::{About, AboutShard, AboutStage, Quantile, Summary, Verdict};
@@ -105,6 +105,7 @@ fn summary() -> Summary {
         clock_bound: Span::from_ns(150),
         clock_steps: 0,
         interrupted: None,
+        slo: Slo::default(),
     };
     let audits = [audited(window), audited(window)];
     let findings = Findings::of(&recorders, &audits, &facts, &Thresholds::default());

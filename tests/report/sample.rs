@@ -1,9 +1,9 @@
 //! Summaries as real runs leave them: a steady one, one in which much went wrong, one of several stages.
 
 use lowrho::report::{
-    Check, Distribution, Ended, Good, JobAudit, Latency, Lateness, Load, Quantile, Reason, SCHEMA_VERSION,
-    Section, Server, ShardAudit, Share, Simulator, Slow, Stage, Summary, Throughput, TokenSources, Tokens,
-    Unit, Verdict, Wait, Waits, WithFailures,
+    Check, Distribution, Ended, Good, Held, JobAudit, Latency, Lateness, Load, Quantile, Reason,
+    SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary,
+    Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
 };
 use serde_json::json;
 
@@ -248,6 +248,22 @@ fn slow(index: u64, e2e_due_ns: i64, before_sent_ns: i64, ttft_ns: i64) -> Slow 
     }
 }
 
+fn term(text: &str, state: Held, bound: f64, unit: Unit) -> SloTerm {
+    SloTerm {
+        term: text.into(),
+        state,
+        value: None,
+        bound,
+        unit,
+        infinite: false,
+        of: Some(10_001),
+        over: Some(120),
+        n_eff: Some(1_204.0),
+        ci: None,
+        sure: Some(true),
+    }
+}
+
 /// A run in which much went wrong, on both sides.
 pub fn broken() -> Summary {
     let mut summary = steady();
@@ -270,6 +286,35 @@ pub fn broken() -> Summary {
     total.tokens.output = 67_415;
     total.tokens.delivered_share = Some(0.42);
     total.tokens.sources = TokenSources { usage: 9_000, events: 881, ..TokenSources::default() };
+    total.slo = Some(Slo {
+        held: false,
+        good: 7_911,
+        judged: 10_001,
+        good_share: Some(0.791),
+        goodput_per_s: Some(791.1),
+        terms: vec![
+            SloTerm {
+                value: Some(1_700_000_000.0),
+                over: Some(2_090),
+                ..term("ttft_due_p99<500ms", Held::Crossed, 499_999_999.0, Unit::Ns)
+            },
+            SloTerm { infinite: true, ..term("e2e_p99.9<2s", Held::Crossed, 1_999_999_999.0, Unit::Ns) },
+            SloTerm {
+                value: Some(5_500_000.0),
+                of: None,
+                over: None,
+                n_eff: None,
+                ci: Some([5_400_000, 5_600_000]),
+                ..term("tpot_mean<=6ms", Held::Held, 6_000_000.0, Unit::Ns)
+            },
+            SloTerm {
+                value: Some(0.012),
+                sure: None,
+                ..term("error_rate<1%", Held::Crossed, 0.01, Unit::Ratio)
+            },
+            term("input_tokens_per_s>100", Held::Untold, 100.0, Unit::PerS),
+        ],
+    });
     let client = &mut summary.client;
     client.verdict = Verdict::Invalid;
     client.reasons = vec![

@@ -40,7 +40,7 @@ fn the_keys_are_the_published_ones_in_their_order() {
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(
         keys(&value),
-        "schema_version run config host target stages load latency throughput tokens errors slowest client server"
+        "schema_version run config host target stages load latency throughput tokens slo errors slowest client server"
     );
     assert!(keys(&value["run"]).starts_with("id start_unix_ns start_mono_ns"));
     assert_eq!(
@@ -62,7 +62,7 @@ fn the_keys_are_the_published_ones_in_their_order() {
     assert!(keys(&value["server"]).starts_with("kept_up in_flight_slope"));
     assert_eq!(
         keys(&value["stages"][0]),
-        "name arrival start_ns window_ns load latency throughput tokens errors server"
+        "name arrival start_ns window_ns load latency throughput tokens slo errors server"
     );
 }
 

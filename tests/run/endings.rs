@@ -105,3 +105,24 @@ fn a_target_that_fails_too_often_is_status_4() {
     );
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_crossed_service_level_is_exit_99_and_a_kept_one_is_not() {
+    let folder = Folder::new();
+    let output =
+        run(&folder, "--sim --rate 100 --requests 60 --slo ttft_p50<10s,error_rate<1%,requests_per_s>0.1");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let slo = &folder.summary()["slo"];
+    assert_eq!(
+        (slo["held"].as_bool(), slo["good"].as_u64(), slo["judged"].as_u64()),
+        (Some(true), Some(60), Some(60))
+    );
+    let folder = Folder::new();
+    // The simulator takes 20 ms.
+    let output = run(&folder, "--sim --rate 100 --requests 60 --slo ttft_p99<5ms,e2e_due_p90<10s");
+    assert_eq!(output.status.code(), Some(99), "{}", text(&output.stderr));
+    let slo = &folder.summary()["slo"];
+    assert_eq!((slo["held"].as_bool(), slo["good"].as_u64()), (Some(false), Some(0)));
+    assert_eq!((&slo["terms"][0]["state"], &slo["terms"][1]["state"]), (&"crossed".into(), &"held".into()));
+    assert!(text(&output.stdout).contains("ttft_p99<5ms: crossed"), "{}", text(&output.stdout));
+}

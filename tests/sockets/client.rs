@@ -75,6 +75,7 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
         connections: 2,
         max_in_flight: None,
         preconnect: 0,
+        bounds: Vec::new(),
         record_gaps: false,
         control: Control::default(),
     });

@@ -43,6 +43,9 @@ pub struct VerdictOptions {
     /// Share of failed requests, 0 to 1, above which the target has failed (exit 4)
     #[arg(long, value_name = "SHARE")]
     pub max_error_share: Option<Text>,
+    /// Service levels, such as 'ttft_p99<500ms,tpot_p99<50ms,error_rate<1%'; exit 99 when one is crossed
+    #[arg(long, value_name = "TERMS")]
+    pub slo: Option<Text>,
     /// Hold the client to another bound of the verdict, such as rho-valid=0.6; may be given again
     #[arg(long, value_name = "NAME=VALUE")]
     pub threshold: Vec<Text>,

@@ -49,6 +49,7 @@ fn check(check: &Check) -> String {
     let figure = |value: Option<f64>| match (check.unit, value) {
         (_, None) => UNDEFINED.into(),
         (Unit::Ratio, value) => percent(value),
+        (Unit::PerS, value) => whole_rate(value),
         (Unit::Ns, Some(ns)) => time(whole(ns)),
     };
     let sign = match check.good {

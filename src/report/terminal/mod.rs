@@ -7,6 +7,7 @@ mod head;
 mod latency;
 mod page;
 mod server;
+mod slo;
 mod slowest;
 mod spread;
 mod stages;
@@ -33,6 +34,9 @@ pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Resu
     volume::write_load(summary, &mut page)?;
     latency::write(&summary.total, style.verbose, &mut page)?;
     volume::write_throughput(&summary.total, &mut page)?;
+    if let Some(slo) = &summary.total.slo {
+        slo::write(slo, &mut page)?;
+    }
     slowest::write(summary, style.verbose, &mut page)?;
     client::write(&summary.client, style.verbose, &mut page)?;
     server::write(&summary.server, &mut page)
