@@ -102,6 +102,7 @@ fn filled(asked: Raw) -> Raw {
     if asked.target.sim != Some(true) {
         defaults.sim = Default::default();
     }
+    sim::yield_defaults(&mut defaults.sim, &asked.sim);
     if asked.load.concurrency.is_none() && asked.stage.is_empty() {
         // Only a closed loop has these; where no load is asked for, that alone is the mistake.
         (defaults.load.ramp, defaults.load.think_time) = (None, None);

@@ -248,6 +248,29 @@ fn stages_say_which_of_them_is_wrong() {
 }
 
 #[test]
+fn an_engine_of_one_queue_takes_no_latency_laws_and_no_second_shard() {
+    let sim = |text: &str| SimPlan::new(Raw::from_toml(&format!("[sim]\n{text}")).unwrap().sim, &limits());
+    let plan = sim("engine = \"mdc:8:20ms\"").unwrap();
+    assert_eq!(plan.expected_e2e(1_000.0, 64.0), Span::from_ms(20));
+    // 64 steps of 8.1 ms, and 191 tokens of 20 us.
+    let plan = sim("engine = \"batch:8ms:100us:20us\"").unwrap();
+    assert_eq!(plan.expected_e2e(128.0, 64.0), Span::from_us(64 * 8_100 + 191 * 20));
+    for (text, flag) in [
+        ("engine = \"mdc:8:20ms\"\nttft = \"5ms\"", "--ttft"),
+        ("engine = \"mdc:8:20ms\"\nmax-running = 5", "--max-running"),
+        ("engine = \"mdc:8:20ms\"\ncpus = \"0-1\"", "--cpus"),
+        ("engine = \"batch:1ms:0s:0s\"\ntokens-per-event = 2", "--tokens-per-event"),
+        ("engine = \"mdc:8\"", "--engine"),
+    ] {
+        let error = sim(text).expect_err(text).to_string();
+        assert!(
+            error.starts_with(&format!("{flag}:")) || error.starts_with(&format!("{flag} ")),
+            "{text}: {error}"
+        );
+    }
+}
+
+#[test]
 fn stages_are_read_in_order_with_their_shapes() {
     let plan = plan(&format!(
         "{URL}[load]\nwarmup = \"3s\"\n[[stage]]\nrate = 10\nduration = \"5s\"\n\
