@@ -43,9 +43,9 @@ pub struct Timeline {
     arrival: Arrival,
     bytes: u64,
     log: EventLog,
-    /// The latest event of this read bears or may bear a token, and has met no later one yet.
+    /// The latest event of this read bears or may bear a token, and has met nothing later yet.
     exposed: bool,
-    /// An event of this read has met a later one.
+    /// An event of this read has met something later.
     met_in_read: bool,
     /// An entry of the event that is being heard is in the log.
     event_logged: bool,
@@ -121,6 +121,10 @@ impl Timeline {
 
     /// Bytes arrived; what is heard next, until the next read, came in them.
     pub fn read(&mut self, arrival: Arrival, bytes: usize) {
+        // What came now may have waited with what the read before took, under one stamp: that stamp is the later one's.
+        if arrival.earliest < self.arrival.stamp {
+            self.meet();
+        }
         self.arrival = arrival;
         self.bytes += bytes as u64;
         self.exposed = false;
@@ -176,6 +180,11 @@ impl Timeline {
             }
         }
         0
+    }
+
+    /// The latest read went on behind its latest event, with bytes that are no event (yet).
+    pub fn trailed(&mut self) {
+        self.meet();
     }
 
     /// Something later follows in the same read: the stamp is that one's, not the event's before.

@@ -77,16 +77,17 @@ impl<P: Payload> Ring<P> {
         if let Ok(Some((id, filled))) = read {
             let stamp = filled.stamp.and_then(|(seconds, ns)| sight.offset.instant(seconds, ns));
             let (arrival, order) = if let Some(stamp) = stamp {
-                let placed = place(stamp, stream.stamp, sight.swept, StampClass::Software);
+                let placed = place(stamp, stream.past, sight.swept, StampClass::Software);
                 self.counters.overtaken += u64::from(placed.overtaken);
-                stream.stamp = placed.order;
+                let is_full = HEADER + filled.bytes == buffers.memory().each();
+                stream.past = placed.past(is_full);
                 (placed.arrival, placed.order)
             } else {
                 self.counters.stamps_lost += u64::from(self.stamps == Stamps::Software);
-                let earliest = stream.stamp.max(sight.swept).min(sight.harvested);
+                let earliest = stream.past.floor.max(sight.swept).min(sight.harvested);
                 let arrival = Arrival { stamp: sight.harvested, earliest, class: StampClass::User };
                 // In the order of its stream: what it arrived after is all that is known.
-                (arrival, stream.stamp)
+                (arrival, stream.past.order)
             };
             self.counters.reads += 1;
             let bytes = u32::try_from(filled.bytes).expect("a buffer is at most 4 MiB");

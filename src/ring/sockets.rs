@@ -5,6 +5,7 @@
 
 use super::buffers::{Buffers, GROUP};
 use super::control::CONTROL_BYTES;
+use super::harvest::Past;
 use super::payloads::Payloads;
 use super::queue::Queue;
 use super::slots::Slots;
@@ -34,14 +35,14 @@ pub(super) struct Stream {
     pub(super) state: State,
     /// FIN is to follow the last send.
     shut: bool,
-    /// The latest stamp of a read.
-    pub(super) stamp: Instant,
+    /// What its reads so far tell of the next.
+    pub(super) past: Past,
     /// The send under way, first, and the last that waits for it.
     sending: Option<(u32, u32)>,
 }
 
 // Ten thousand open streams must not show in our memory.
-const _: () = assert!(size_of::<Option<Stream>>() <= 40);
+const _: () = assert!(size_of::<Option<Stream>>() <= 48);
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum State {
@@ -258,7 +259,7 @@ impl<P: Payload> Ring<P> {
     }
 
     pub(super) fn add(&mut self, fd: OwnedFd, state: State) -> Conn {
-        let stream = Stream { fd, state, shut: false, stamp: Instant::ZERO, sending: None };
+        let stream = Stream { fd, state, shut: false, past: Past::default(), sending: None };
         let (slot, generation) = self.streams.insert(stream);
         Conn { slot, generation }
     }

@@ -5,6 +5,7 @@
 use super::control::{Control, Order, Standing};
 use super::deadlines::Deadlines;
 use super::idle::Idle;
+use super::kept::Kept;
 use super::lines::{Line, Lines};
 use super::measured::Measured;
 use super::outbox::Outbox;
@@ -81,6 +82,7 @@ pub struct Client {
     pub(super) lines: Lines,
     pub(super) idle: Idle,
     pub(super) deadlines: Deadlines,
+    pub(super) kept: Kept,
     pub(super) in_flight: usize,
     pub(super) measured_open: usize,
     most_connections: usize,
@@ -126,6 +128,7 @@ impl Client {
             lines: Lines::default(),
             idle: Idle::new(IDLE_LIMIT),
             deadlines: Deadlines::default(),
+            kept: Kept::default(),
             in_flight: 0,
             measured_open: 0,
             most_connections,

@@ -71,17 +71,25 @@ impl Client {
             self.send_again(ring, conn, self.now);
             return;
         }
-        let before = flight.timeline.latest_read();
+        let (before, refused) = (flight.timeline.latest_read(), flight.refused());
         let (progress, tokens) = flight.read(read);
+        let (kept, keeps) = flight.recount();
+        let must_go = self.kept.changed(kept, keeps, self.in_flight);
+        // A second read may be the one that brings a refusal's head (behind a 1xx, or cut).
+        let is_nearer = before.is_none() || refused != flight.refused();
+        if must_go && progress != Progress::Over {
+            flight.closed(Closed::Crowded, read.arrival.stamp);
+        }
         if let Some(measured) = &mut self.measured {
             measured.recorder.read(read.arrival.stamp, read.bytes.len());
         }
         self.gauge.tokens(u64::from(tokens));
         match progress {
             Progress::Over => self.end_flight(ring, conn, read.arrival.stamp),
-            // The first read and the end of the stream may bring a deadline nearer; all others move it away.
+            _ if must_go => self.end_flight(ring, conn, read.arrival.stamp),
+            // The first read, a refusal and the end of the stream may bring a deadline nearer; all others move it away.
             Progress::Draining => self.rearm(conn),
-            Progress::More if before.is_none() => self.rearm(conn),
+            Progress::More if is_nearer => self.rearm(conn),
             Progress::More => {}
         }
     }
@@ -168,6 +176,7 @@ impl Client {
             }
             line => unreachable!("only a request can end: {line:?}"),
         };
+        self.kept.freed(flight.counted());
         let (timeline, response, slot) = flight.into_parts();
         let reply = response.reply();
         if let Some(keep_alive_s) = response.keep_alive_s() {

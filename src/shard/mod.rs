@@ -10,6 +10,7 @@ mod finish;
 mod flight;
 mod handler;
 mod idle;
+mod kept;
 mod lines;
 mod measured;
 mod outbox;
