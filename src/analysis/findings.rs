@@ -5,8 +5,8 @@
 use super::load::{load, throughput, window_length};
 use super::verdict::Verdict;
 use super::{
-    Bias, Distribution, Facts, Load, ServerState, ShardQueue, SloFindings, Thresholds, Throughput, Trend,
-    examine,
+    Bias, Distribution, Facts, Load, NtpotSplit, ServerState, ShardQueue, SloFindings, Thresholds,
+    Throughput, Trend, examine,
 };
 use crate::record::{Audit, BLOCKS, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums};
 use crate::time::{Instant, Span};
@@ -22,6 +22,8 @@ pub struct StageFindings {
     pub load: Load,
     /// Every metric, in the order of [`Metric::ALL`].
     latency: Vec<Distribution>,
+    /// The parts of NTPOT.
+    pub ntpot: NtpotSplit,
     /// What was stamped inside the window.
     pub throughput: Throughput,
     /// What it made of the service levels, where some were asked for.
@@ -132,9 +134,7 @@ fn together(stages: &[Stage], found: &[StageFindings], audits: &[Audit], facts: 
     let queues: Vec<&Queue> = queues.iter().collect();
     let mut total = figures(&all, length, load(&all, length, None, Some(due)), &queues, facts);
     total.server = ServerState::over(found.iter().map(|stage| &stage.server));
-    for (number, stage) in found.iter().enumerate() {
-        total.verdict.absorb(&stage.verdict, &format!("stage {number}: "));
-    }
+    total.verdict = Verdict::over(found.iter().map(|stage| &stage.verdict));
     total
 }
 
@@ -153,6 +153,7 @@ fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], facts: &F
                 Distribution::of(stage.tally(metric), failures)
             })
             .collect(),
+        ntpot: NtpotSplit::of(&stage.split),
         slo: SloFindings::of(&facts.slo, stage, length, &throughput),
         throughput,
         load,

@@ -15,6 +15,8 @@ mod quantile;
 mod queueing;
 mod server;
 mod slo;
+mod split;
+mod stages;
 mod student;
 mod thresholds;
 mod trend;
@@ -35,7 +37,8 @@ pub use slo::{
     Flowing, Made, Slo, SloFindings, Statistic, Sureness, Term, TermError, TermFindings, TermState, Trials,
     What,
 };
+pub use split::{LengthClass, NtpotSplit, Part, Waiting};
 pub use student::two_sided;
 pub use thresholds::Thresholds;
 pub use trend::Trend;
-pub use verdict::{Check, Reason, State, Verdict};
+pub use verdict::{Check, Good, Reason, State, Verdict};

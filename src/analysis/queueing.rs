@@ -126,6 +126,8 @@ pub struct ShardQueue {
     pub interrupted: Span,
     /// Turns of the pump.
     pub turns: u64,
+    /// Of them, those without a job.
+    pub empty_turns: u64,
     /// CPU time of the turns.
     pub cpu: Span,
     /// Waits or services that ran backwards: our own defect.
@@ -183,6 +185,7 @@ impl ShardQueue {
             interruptions: queue.interruptions.count,
             interrupted: span(queue.interrupted_ns),
             turns: queue.turns,
+            empty_turns: queue.empty_turns,
             cpu: span(queue.spent.cpu_ns),
             negative: queue.negative,
         }

@@ -3,6 +3,7 @@
 //! It must not touch the verdict, which is about us.
 
 use super::Trend;
+use super::stages::Stages;
 use super::words::say_number;
 
 /// What the load did to the server, as far as it can be told from here.
@@ -32,13 +33,33 @@ impl ServerState {
     /// All stages together: it kept up when it did in every stage that can tell.
     pub(super) fn over<'a>(stages: impl Iterator<Item = &'a Self>) -> Self {
         let mut all = Self::default();
+        let mut behind: Option<(&Self, Stages)> = None;
         for (number, stage) in stages.enumerate() {
             all.kept_up = match (all.kept_up, stage.kept_up) {
                 (Some(mine), Some(theirs)) => Some(mine && theirs),
                 (mine, theirs) => mine.or(theirs),
             };
-            all.words.extend(stage.words.iter().map(|words| format!("stage {number}: {words}")));
+            if stage.words.is_empty() {
+                continue;
+            }
+            match &mut behind {
+                None => behind = Some((stage, Stages::of(number))),
+                Some((worst, stages)) => {
+                    let worse = stage.slope() > worst.slope();
+                    stages.add(number, stage.words == worst.words, worse);
+                    if worse {
+                        *worst = stage;
+                    }
+                }
+            }
+        }
+        if let Some((worst, stages)) = behind {
+            all.words.extend(worst.words.iter().map(|words| format!("{stages}: {words}")));
         }
         all
+    }
+
+    fn slope(&self) -> Option<f64> {
+        self.trend.as_ref().map(|trend| trend.slope_per_s)
     }
 }

@@ -132,6 +132,12 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
             "ntpott_p95",
             "did you mean ntpot?",
         ),
+        (
+            "[load]\nrate = 5\n[verdict]\nthreshold = [\"rho-valid=0.95\", \"lost-invalid=0\"]",
+            "--threshold",
+            "rho-valid=0.95",
+            "rho-valid at most rho-invalid, and they would be 0.95 and 0.9",
+        ),
         ("[load]\nrate = 5\n[sim]\nttft = \"1ms\"", "--sim-ttft", "1ms", "with --sim only"),
     ];
     for (toml, flag, value, accepted) in table {

@@ -26,10 +26,15 @@ impl Record {
             Metric::Connect => Some(self.over - begun),
             Metric::Ttft | Metric::Ttfe | Metric::Ttfo | Metric::Head => Some(self.over - sent),
             Metric::TtftDue => Some(self.over - self.due),
-            Metric::Itl | Metric::Stall => Some(self.over - latest),
+            Metric::Itl => Some(self.over - latest),
+            Metric::Stall => Some((self.over - latest).max(self.stall.unwrap_or(Span::ZERO))),
             Metric::E2e | Metric::E2eDone | Metric::E2eEnd => Some(self.over - sent),
             Metric::E2eDue => Some(self.over - self.due),
-            Metric::Tpot => Some(per_token(self.first.map_or(Span::ZERO, |first| self.over - first))),
+            Metric::Tpot | Metric::NtpotDecoding => {
+                Some(per_token(self.first.map_or(Span::ZERO, |first| self.over - first)))
+            }
+            // How many tokens it waited for is not known yet, even where the first has come.
+            Metric::NtpotWaiting => Some(per_token(self.first.unwrap_or(self.over) - self.due)),
             Metric::Ntpot => Some(per_token(self.over - self.due)),
             Metric::NtpotSent => Some(per_token(self.over - sent)),
         }

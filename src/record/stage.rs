@@ -7,7 +7,7 @@ use super::interval::Interval;
 use super::judged::{Bound, Judged};
 use super::sums::{Flow, Population, TokenSums};
 use super::window::{BLOCKS, Window};
-use super::{Finished, Metric, Metrics, Record, Slowest, Tally};
+use super::{Finished, Metric, Metrics, Record, Slowest, Split, Tally};
 use crate::time::{Instant, Span};
 use crate::wire::ErrorClass;
 
@@ -18,6 +18,8 @@ pub struct Stage {
     tallies: [Tally; Metric::ALL.len()],
     /// For the bias bound.
     pub bounds: Bounds,
+    /// For the parts of NTPOT.
+    pub split: Split,
     /// Fates.
     pub population: Population,
     /// Throughput.
@@ -46,6 +48,7 @@ impl Stage {
             window,
             tallies: std::array::from_fn(|_| Tally::default()),
             bounds: Bounds::default(),
+            split: Split::default(),
             population: Population::default(),
             flow: Flow::default(),
             tokens: TokenSums::default(),
@@ -82,6 +85,7 @@ impl Stage {
             mine.merge(theirs);
         }
         self.bounds.merge(&other.bounds);
+        self.split.merge(&other.split);
         self.population.merge(&other.population);
         self.flow.merge(&other.flow);
         self.tokens.merge(&other.tokens);
@@ -157,11 +161,17 @@ impl Stage {
         if gaps > 0 {
             self.tallies[Metric::Itl.index()].contributed();
         }
+        let mut choices = 0_u32;
         for tpot in finished.tpot_by_choice() {
-            self.add(Metric::Tpot, tpot, block);
+            self.tallies[Metric::Tpot.index()].record(tpot, block);
             interval.record(Metric::Tpot, tpot);
+            choices += 1;
+        }
+        if choices > 0 {
+            self.tallies[Metric::Tpot.index()].contributed();
         }
         self.bounds.see(finished, metrics);
+        self.split.see(record, metrics, block);
         self.tokens.count(record, metrics);
         self.slowest.see(record, metrics);
     }

@@ -2,7 +2,7 @@
 //!
 //! The run fills it in; nothing here is measured by a shard's statistics.
 
-use super::{Host, Run, Simulator, Stamps, Target};
+use super::{Host, RingAudit, Run, Simulator, Stamps, Target};
 use crate::plan::Plan;
 
 /// Everything that the findings do not know.
@@ -52,6 +52,8 @@ pub struct AboutShard {
     pub steal_ns: Option<i64>,
     /// Receives that ended for want of buffers.
     pub buffer_shortages: u64,
+    /// What its ring counted.
+    pub ring: RingAudit,
 }
 
 impl About {

@@ -52,9 +52,15 @@ pub struct ShardAudit {
     pub cpu_time_ns: Option<i64>,
     /// Turns of the pump.
     pub turns: u64,
+    /// Of them, those that found nothing to do.
+    #[serde(default)]
+    pub empty_turns: u64,
+    /// What its ring counted over the whole run.
+    #[serde(default)]
+    pub ring: RingAudit,
     /// Reads.
     pub reads: u64,
-    /// Reads in which a token-bearing event met a later event.
+    /// Reads in which a token-bearing event met something later.
     pub coalesced_reads: u64,
     /// Reads without a stamp where its class promised one.
     pub lost_stamps: u64,
@@ -69,6 +75,29 @@ pub struct ShardAudit {
     /// Why the shard ended early, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+}
+
+/// A shard's traffic with the kernel, from its start to its end, warm-up and cool-down included.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RingAudit {
+    /// Calls of `io_uring_enter`.
+    pub enters: u64,
+    /// Sends given to the kernel.
+    pub sends: u64,
+    /// Bytes given to the kernel to send.
+    pub bytes_sent: u64,
+    /// Receives armed again, after a want of buffers or because the kernel ended them.
+    pub receives_rearmed: u64,
+    /// Reads stamped before the harvest that should have brought them: their interval falls back to the stream's own.
+    pub reads_overtaken: u64,
+    /// Completions of connections that were closed meanwhile, dropped.
+    pub stale_completions: u64,
+    /// Times that completions had to wait in the kernel because the completion queue was full; none is lost by it.
+    pub completions_delayed: u64,
+    /// Completions that the kernel lost.
+    pub completions_lost: u64,
+    /// Connections still open at the end.
+    pub connections_left: u64,
 }
 
 /// Shares of wall time.

@@ -3,9 +3,9 @@
 //! It rounds to whole nanoseconds and decides nothing; what is undefined stays undefined.
 
 use super::{
-    About, Bias, BiasBound, Check, Client, Distribution, Good, JobAudit, Latency, Lateness, Load, Quantile,
-    Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share, Slow, Stage, Summary, Throughput,
-    TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
+    About, Bias, BiasBound, Check, Client, Distribution, Estimate, Good, JobAudit, Latency, Lateness,
+    LengthClass, Load, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share, Slow,
+    Stage, Summary, Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
 };
 use crate::analysis::{
     self, Facts, Findings, FormulaWait, Level, ServerState, ShardFacts, ShardQueue, StageFindings, State,
@@ -76,6 +76,7 @@ fn section(found: &StageFindings) -> Section {
             failed: load.failed,
             failed_by_us: load.ours,
             cancelled: load.cancelled,
+            retried: found.population.retried,
             lateness_ns: of(Metric::Lateness),
         },
         latency: Latency {
@@ -88,6 +89,8 @@ fn section(found: &StageFindings) -> Section {
             tpot_ns: of(Metric::Tpot),
             ntpot_ns: of(Metric::Ntpot),
             ntpot_sent_ns: of(Metric::NtpotSent),
+            ntpot_waiting_ns: of(Metric::NtpotWaiting),
+            ntpot_decoding_ns: of(Metric::NtpotDecoding),
             e2e_ns: of(Metric::E2e),
             e2e_due_ns: of(Metric::E2eDue),
             e2e_done_ns: of(Metric::E2eDone),
@@ -96,6 +99,7 @@ fn section(found: &StageFindings) -> Section {
             connect_ns: of(Metric::Connect),
             pool_wait_ns: of(Metric::PoolWait),
         },
+        ntpot: ntpot(&found.ntpot),
         throughput: Throughput {
             requests_per_s: finite(throughput.requests_per_s),
             output_tokens_per_s: finite(throughput.output_tokens_per_s),
@@ -117,7 +121,44 @@ fn section(found: &StageFindings) -> Section {
             sources: TokenSources { usage, token_ids, logprobs, events },
         },
         slo: found.slo.as_ref().map(Into::into),
+        tolerated: found.population.tolerated.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
         errors: found.population.errors.iter().map(|(class, n)| (class.name().to_owned(), *n)).collect(),
+    }
+}
+
+fn ntpot(found: &analysis::NtpotSplit) -> Ntpot {
+    let mut ntpot =
+        Ntpot { by_output_tokens: found.classes.iter().map(length_class).collect(), ..Ntpot::default() };
+    match &found.waiting {
+        Ok(parts) => {
+            ntpot.queue_ns = estimate(&parts.queue);
+            ntpot.prefill_ns = estimate(&parts.prefill);
+            ntpot.prefill_per_input_token_ns = estimate(&parts.prefill_per_input_token);
+            ntpot.split_count = parts.count;
+        }
+        Err(why) => ntpot.unsplit_because = Some(why.clone()),
+    }
+    ntpot
+}
+
+fn estimate(found: &analysis::Part) -> Option<Estimate> {
+    let [low, high] = found.interval_ns.map(Some);
+    Some(Estimate { mean: whole(Some(found.mean_ns))?, ci: [whole(low)?, whole(high)?] })
+}
+
+fn length_class(found: &analysis::LengthClass) -> LengthClass {
+    let [p50_ns, p90_ns, p95_ns, p99_ns, p99_9_ns] =
+        found.quantiles.map(|quantile| quantile.map(|quantile| quantile.value.as_ns()));
+    LengthClass {
+        from: found.least,
+        to: found.most,
+        count: found.count,
+        mean_ns: found.mean.map(Span::as_ns),
+        p50_ns,
+        p90_ns,
+        p95_ns,
+        p99_ns,
+        p99_9_ns,
     }
 }
 
@@ -207,6 +248,7 @@ fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &
                 run_delay_ns: about.run_delay_ns,
                 steal_ns: about.steal_ns,
                 buffer_shortages: about.buffer_shortages,
+                ring: about.ring,
                 ..shard(queue, recorder, facts)
             })
             .collect(),
@@ -231,14 +273,15 @@ fn reason(found: &analysis::Reason) -> Reason {
 }
 
 fn check(found: &analysis::Check) -> Check {
-    // Only a check of "at least" can do without a threshold of invalidity.
-    let at_least = found.invalid.is_none_or(|invalid| invalid < found.valid);
     Check {
         name: found.name.into(),
         verdict: verdict(found.state),
         value: finite(found.value),
         unit: if found.unit == "ns" { Unit::Ns } else { Unit::Ratio },
-        good: if at_least { Good::AtLeast } else { Good::AtMost },
+        good: match found.good {
+            analysis::Good::AtMost => Good::AtMost,
+            analysis::Good::AtLeast => Good::AtLeast,
+        },
         valid: finite(Some(found.valid)),
         invalid: finite(found.invalid),
     }
@@ -293,6 +336,7 @@ fn shard(queue: &ShardQueue, recorder: &Recorder, facts: &ShardFacts) -> ShardAu
         interruptions: queue.interruptions,
         interrupted_ns: queue.interrupted.as_ns(),
         turns: queue.turns,
+        empty_turns: queue.empty_turns,
         reads: facts.reads,
         coalesced_reads: recorder.stages().iter().map(|stage| stage.tokens.coalesced_reads).sum(),
         lost_stamps: facts.lost_stamps,

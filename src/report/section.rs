@@ -2,7 +2,7 @@
 //!
 //! Keys and their order are those of `docs/RESULTS.md`; nothing here computes.
 
-use super::{Distribution, Server, Slo};
+use super::{Distribution, Ntpot, Server, Slo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,6 +32,9 @@ pub struct Section {
     pub load: Load,
     /// Latencies of the requests due in the window.
     pub latency: Latency,
+    /// What NTPOT is made of.
+    #[serde(default)]
+    pub ntpot: Ntpot,
     /// What was stamped inside the window, whoever's it is.
     pub throughput: Throughput,
     /// Tokens asked and delivered.
@@ -40,6 +43,9 @@ pub struct Section {
     pub slo: Option<Slo>,
     /// Failed requests by class of error.
     pub errors: BTreeMap<String, u64>,
+    /// Successes by what was tolerated of them (`docs/WIRE.md`).
+    #[serde(default)]
+    pub tolerated: BTreeMap<String, u64>,
 }
 
 /// Load of the window. Rates are requests per second.
@@ -67,6 +73,9 @@ pub struct Load {
     pub failed_by_us: u64,
     /// Requests that we gave up.
     pub cancelled: u64,
+    /// Requests sent again, on a fresh connection, because a reused one turned out to be dead.
+    #[serde(default)]
+    pub retried: u64,
     /// Begun - due.
     pub lateness_ns: Distribution,
 }
@@ -92,6 +101,12 @@ pub struct Latency {
     pub ntpot_ns: Distribution,
     /// (last - sent) / tokens.
     pub ntpot_sent_ns: Distribution,
+    /// (first - due) / tokens: the waiting in NTPOT.
+    #[serde(default)]
+    pub ntpot_waiting_ns: Distribution,
+    /// (last - first) / tokens: the decoding in NTPOT.
+    #[serde(default)]
+    pub ntpot_decoding_ns: Distribution,
     /// Last token-bearing event - sent.
     pub e2e_ns: Distribution,
     /// Last token-bearing event - due.

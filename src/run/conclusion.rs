@@ -9,7 +9,8 @@ use super::{Interrupts, simulator};
 use crate::analysis::{Facts, Findings, ShardFacts, StageFacts};
 use crate::plan::Plan;
 use crate::record::{Audit, Recorder};
-use crate::report::{self, About, AboutShard, AboutStage, Ended, Stamps, Summary};
+use crate::report::{self, About, AboutShard, AboutStage, Ended, RingAudit, Stamps, Summary};
+use crate::ring::Counters;
 use crate::schedule::{Extent, Load};
 use crate::shard::{Measured, Orders};
 use crate::sim::SimHandle;
@@ -208,6 +209,7 @@ impl Merged {
                 facts.reads = counters.reads;
                 facts.lost_stamps = counters.stamps_lost;
                 facts.queue_overflows = counters.cq_overflows + counters.cq_lost;
+                about.ring = ring_audit(&counters);
                 facts.failed = outcome.died;
                 about.cpu_time_ns = Some(outcome.cpu_time.as_ns());
                 about.buffer_shortages = counters.enobufs;
@@ -229,6 +231,38 @@ impl Merged {
         self.audits.push(audit);
         self.facts.push(facts);
         self.about.push(about);
+    }
+}
+
+/// What the ring counted, but for what has a place of its own in the shard's audit: reads, lost stamps, want of buffers.
+fn ring_audit(counters: &Counters) -> RingAudit {
+    // Taken apart by name, so that a new counter cannot be forgotten here.
+    let Counters {
+        enters,
+        reads: _,
+        stamps_lost: _,
+        overtaken,
+        enobufs: _,
+        rearmed,
+        cq_overflows,
+        cq_lost,
+        // A client listens nowhere.
+        accepts_failed: _,
+        sends,
+        bytes_sent,
+        stale,
+        open,
+    } = *counters;
+    RingAudit {
+        enters,
+        sends,
+        bytes_sent,
+        receives_rearmed: rearmed,
+        reads_overtaken: overtaken,
+        stale_completions: stale,
+        completions_delayed: cq_overflows,
+        completions_lost: cq_lost,
+        connections_left: open,
     }
 }
 

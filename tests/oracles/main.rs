@@ -4,7 +4,9 @@
 
 mod made;
 mod merging;
+mod ntpot;
 mod planted_queues;
+mod populations;
 mod rows;
 mod service_levels;
 mod shard_as_queue;

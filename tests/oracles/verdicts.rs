@@ -250,6 +250,23 @@ fn stages_are_judged_each_and_the_run_by_the_worst() {
 }
 
 #[test]
+fn a_p99_on_too_few_observations_is_named_as_such() {
+    let mut recorder = Recorder::new(&[window()]);
+    for index in 0..100 {
+        let due = START + Span::from_ms(10) * i64::try_from(index).unwrap();
+        let lateness = if index % 10 == 0 { Span::from_ms(30) } else { Span::ZERO };
+        recorder.finish(&usual(asked(index, due), lateness, Span::from_ms(20), &[Span::from_ms(5); 7], None));
+    }
+    let mut facts = facts();
+    facts.stages[0].due = Some(100);
+    let words = only_reason(&judge(recorder, &[], &facts).total.verdict, "on_schedule");
+    assert!(
+        words.contains("(p99 of lateness about 30 ms: too few independent observations to print it)"),
+        "{words}"
+    );
+}
+
+#[test]
 fn a_window_in_which_nothing_was_due_is_no_panic() {
     let mut facts = facts();
     facts.stages[0].due = None;

@@ -3,7 +3,7 @@
 use lowrho::analysis::{Facts, Findings, ShardFacts, Slo, StageFacts, Thresholds};
 use lowrho::plan::{Limits, Plan, Raw};
 use lowrho::record::{Asked, Audit, Recorder, Timeline, Turn, Window, Work, WorkClass};
-use lowrho::report::{About, AboutShard, AboutStage, Quantile, Summary, Verdict};
+use lowrho::report::{About, AboutShard, AboutStage, Quantile, RingAudit, Summary, Verdict};
 use lowrho::time::{Arrival, Instant, Phase, Span, StampClass};
 use lowrho::wire::{Bears, Counters, Delta, ErrorClass, Heard, Reply, TokenSource, Usage};
 
@@ -67,7 +67,7 @@ fn finish(index: u64, recorder: &mut Recorder) {
         },
         undecided_count: false,
         finish_reason: None,
-        counters: Counters::default(),
+        counters: Counters { no_done: index.is_multiple_of(2), ..Counters::default() },
         reusable: true,
     };
     recorder.finish(&timeline.finish(reply, after(36_000)));
@@ -115,7 +115,14 @@ fn summary() -> Summary {
             arrival: Some("constant".into()),
             ..AboutStage::default()
         }],
-        shards: vec![AboutShard { cpu: Some(2), ..AboutShard::default() }, AboutShard::default()],
+        shards: vec![
+            AboutShard {
+                cpu: Some(2),
+                ring: RingAudit { enters: 7, reads_overtaken: 3, ..RingAudit::default() },
+                ..AboutShard::default()
+            },
+            AboutShard::default(),
+        ],
         caveats: vec!["two CPUs only".into()],
         ..About::default()
     };
@@ -134,12 +141,24 @@ fn what_a_trace_tells_arrives_under_its_key() {
     assert_eq!((load.completed, load.cancelled), (REQUESTS - failures, 0));
     assert_eq!((load.requested_rate, load.scheduled_rate), (Some(1_000.0), Some(1_000.0)));
     assert_eq!(summary.total.errors.get("http_429"), Some(&failures));
+    // Of the failures, all of an odd index, nothing is tolerated.
+    assert_eq!(summary.total.tolerated.get("no_done"), Some(&(REQUESTS / 2)));
     assert_eq!(load.lateness_ns.mean, Some(100_000));
     assert_eq!(latency.ttft_ns.mean, Some(20_000_000));
     assert_eq!(latency.ttft_due_ns.min, Some(20_100_000));
     assert_eq!((latency.itl_ns.count, latency.itl_ns.mean), ((REQUESTS - failures) * 3, Some(5_000_000)));
     assert_eq!(latency.tpot_ns.max, Some(5_000_000));
     assert_eq!(latency.ntpot_ns.mean, Some(35_100_000 / 4));
+    assert_eq!(latency.ntpot_waiting_ns.mean, Some(20_100_000 / 4));
+    assert_eq!(latency.ntpot_decoding_ns.mean, Some(15_000_000 / 4));
+    let ntpot = &summary.total.ntpot;
+    assert_eq!((ntpot.queue_ns.is_none(), ntpot.split_count), (true, 0));
+    assert!(
+        ntpot.unsplit_because.as_ref().is_some_and(|why| why.starts_with("every prompt had 100 uncached"))
+    );
+    let [class] = ntpot.by_output_tokens.as_slice() else { panic!("{ntpot:?}") };
+    assert_eq!((class.from, class.to, class.count), (1, Some(4), REQUESTS - failures));
+    assert_eq!((class.mean_ns, class.p99_ns), (Some(35_100_000 / 4), latency.ntpot_ns.p99));
     assert_eq!(latency.e2e_ns.max, Some(35_000_000));
     assert_eq!(latency.e2e_done_ns.max, Some(35_100_000));
     assert_eq!(latency.connect_ns.count, 0);
@@ -169,6 +188,8 @@ fn each_shard_has_its_own_audit() {
         assert_eq!((shard.reads, shard.lateness_ns.max), (10_000, Some(100_000)));
     }
     assert_eq!((client.shards[0].cpu, client.shards[1].cpu), (Some(2), None));
+    assert_eq!((client.shards[0].ring.enters, client.shards[0].ring.reads_overtaken), (7, 3));
+    assert_eq!((client.shards[1].ring.enters, client.shards[1].empty_turns), (0, 0));
     assert_eq!(client.stamps.clock_bound_ns, Some(150));
     assert!(client.caveats.contains(&"two CPUs only".to_owned()));
     assert_eq!(

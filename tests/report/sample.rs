@@ -1,9 +1,9 @@
 //! Summaries as real runs leave them: a steady one, one in which much went wrong, one of several stages.
 
 use lowrho::report::{
-    Check, Distribution, Ended, Good, Held, JobAudit, Latency, Lateness, Load, Quantile, Reason,
-    SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary,
-    Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
+    Check, Distribution, Ended, Estimate, Good, Held, JobAudit, Latency, Lateness, LengthClass, Load, Ntpot,
+    Quantile, Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow,
+    Stage, Summary, Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
 };
 use serde_json::json;
 
@@ -49,6 +49,7 @@ fn section(rate: f64, requests: u64) -> Section {
             failed: 0,
             failed_by_us: 0,
             cancelled: 0,
+            retried: 0,
             lateness_ns: around(requests, 35 * us),
         },
         latency: Latency {
@@ -61,6 +62,8 @@ fn section(rate: f64, requests: u64) -> Section {
             tpot_ns: around(requests, 5_041 * us),
             ntpot_ns: around(requests, 5_985 * us),
             ntpot_sent_ns: around(requests, 5_983 * us),
+            ntpot_waiting_ns: around(requests, 1_259 * us),
+            ntpot_decoding_ns: around(requests, 4_726 * us),
             e2e_ns: around(requests, 95_730 * us),
             e2e_due_ns: around(requests, 95_770 * us),
             e2e_done_ns: around(requests, 95_780 * us),
@@ -68,6 +71,14 @@ fn section(rate: f64, requests: u64) -> Section {
             head_ns: around(requests, 20_040 * us),
             connect_ns: around(12, 90 * us),
             pool_wait_ns: Distribution::default(),
+        },
+        ntpot: Ntpot {
+            queue_ns: Some(Estimate { mean: 1_180 * us, ci: [1_150 * us, 1_210 * us] }),
+            prefill_ns: Some(Estimate { mean: 79 * us, ci: [49 * us, 109 * us] }),
+            prefill_per_input_token_ns: Some(Estimate { mean: 9_875, ci: [6_125, 13_625] }),
+            split_count: requests,
+            unsplit_because: None,
+            by_output_tokens: vec![length_class(5, Some(16), requests, 5_985 * us)],
         },
         throughput: Throughput {
             requests_per_s: Some(rate * 1.0031),
@@ -90,6 +101,21 @@ fn section(rate: f64, requests: u64) -> Section {
             sources: TokenSources { usage: requests, ..TokenSources::default() },
         },
         ..Section::default()
+    }
+}
+
+fn length_class(from: u64, to: Option<u64>, count: u64, p50_ns: i64) -> LengthClass {
+    let Distribution { mean, p50, p90, p95, p99, p99_9, .. } = around(count, p50_ns);
+    LengthClass {
+        from,
+        to,
+        count,
+        mean_ns: mean,
+        p50_ns: p50,
+        p90_ns: p90,
+        p95_ns: p95,
+        p99_ns: p99,
+        p99_9_ns: p99_9,
     }
 }
 
@@ -274,6 +300,7 @@ pub fn broken() -> Summary {
     total.load.completed -= 151;
     total.errors.insert("http_429".into(), 101);
     total.errors.insert("timeout_total".into(), 19);
+    total.tolerated.insert("no_done".into(), 9_881);
     total.latency.e2e_ns.p99 = Some(600_000_000_000);
     total.latency.e2e_ns.at_least = vec![Quantile::P99, Quantile::P99_9];
     total.latency.e2e_ns.with_failures.p99 = None;
@@ -283,6 +310,18 @@ pub fn broken() -> Summary {
     total.latency.ntpot_ns.p99_9 = None;
     total.latency.ntpot_ns.p99_ci = None;
     total.latency.pool_wait_ns = around(8_000, 1_600_000_000);
+    total.ntpot = Ntpot {
+        unsplit_because: Some(
+            "every prompt had 128 uncached input tokens: only different lengths can tell".into(),
+        ),
+        by_output_tokens: vec![
+            length_class(1, Some(4), 1_204, 31_985_000),
+            length_class(5, Some(16), 8_677, 5_985_000),
+            length_class(4_097, None, 12, 4_985_000),
+        ],
+        ..Ntpot::default()
+    };
+    total.ntpot.by_output_tokens[2].p99_ns = None;
     total.tokens.output = 67_415;
     total.tokens.delivered_share = Some(0.42);
     total.tokens.sources = TokenSources { usage: 9_000, events: 881, ..TokenSources::default() };

@@ -2,8 +2,9 @@
 
 use super::page::{Look, Page};
 use super::table::Table;
+use super::verdict::client_look as look;
 use crate::report::figures::{UNDEFINED, count, maybe_time, percent, plain, time, whole_rate};
-use crate::report::{Check, Client, Good, ShardAudit, Unit, Verdict, Wait};
+use crate::report::{Check, Client, Good, ShardAudit, Unit, Wait};
 use std::fmt;
 
 /// Shards shown without being asked for more, busiest first.
@@ -34,14 +35,6 @@ pub(super) fn write(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt:
         jobs(client, page)?;
     }
     Ok(())
-}
-
-const fn look(verdict: Verdict) -> Look {
-    match verdict {
-        Verdict::Valid => Look::Good,
-        Verdict::Suspect => Look::Doubtful,
-        Verdict::Invalid => Look::Bad,
-    }
 }
 
 /// One check with its threshold: `rho_busy 21.2 % (<= 50.0 %)`.
@@ -101,7 +94,11 @@ fn shards(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
         .iter()
         .any(|shard| !holds(&shard.waits.pollaczek_khinchine) || !holds(&shard.waits.batch))
     {
-        page.line(Look::Dim, "  ! the formula does not hold here: over 2 x off Lindley's recursion")?;
+        page.paragraph(
+            Look::Dim,
+            "  ! ",
+            "the formula does not hold here: over 2 x off Lindley's recursion",
+        )?;
     }
     for shard in &client.shards {
         if let Some(failed) = &shard.failed {

@@ -5,6 +5,7 @@
 mod client;
 mod head;
 mod latency;
+mod ntpot;
 mod page;
 mod server;
 mod slo;
@@ -12,6 +13,7 @@ mod slowest;
 mod spread;
 mod stages;
 mod table;
+mod verdict;
 mod volume;
 
 pub use page::{Style, clean};
@@ -28,11 +30,14 @@ use std::fmt::{self, Write};
 pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Result {
     let mut page = Page::new(out, style);
     head::write(summary, &mut page)?;
-    if summary.stages.len() > 1 {
+    verdict::write(summary, &mut page)?;
+    let staged = summary.stages.len() > 1;
+    if staged {
         stages::write(summary, &mut page)?;
     }
     volume::write_load(summary, &mut page)?;
-    latency::write(&summary.total, style.verbose, &mut page)?;
+    latency::write(&summary.total, staged && stages::has_gaps(summary), style.verbose, &mut page)?;
+    ntpot::write(&summary.total.ntpot, style.verbose, &mut page)?;
     volume::write_throughput(&summary.total, &mut page)?;
     if let Some(slo) = &summary.total.slo {
         slo::write(slo, &mut page)?;

@@ -1,16 +1,13 @@
 //! The server's state, apart from the client's.
 
 use super::page::{Look, Page};
+use super::verdict;
 use crate::report::Server;
 use crate::report::figures::{maybe_time, plain, rate};
 use std::fmt;
 
 pub(super) fn write(server: &Server, page: &mut Page<'_>) -> fmt::Result {
-    let (look, state) = match server.kept_up {
-        Some(true) => (Look::Good, "kept up"),
-        Some(false) => (Look::Bad, "did not keep up"),
-        None => (Look::Plain, "unknown"),
-    };
+    let (look, state) = verdict::server(server);
     let slope = server.in_flight_slope.map_or(String::new(), |slope| {
         let sign = if slope >= 0.0 { "+" } else { "" };
         format!(", {sign}{} per second", rate(Some(slope)))
@@ -18,7 +15,7 @@ pub(super) fn write(server: &Server, page: &mut Page<'_>) -> fmt::Result {
     page.paragraph(
         look,
         "Server  ",
-        &format!("{} ({} in flight on average{slope})", state.to_uppercase(), plain(server.in_flight_mean),),
+        &format!("{} ({} in flight on average{slope})", state, plain(server.in_flight_mean)),
     )?;
     for reason in &server.reasons {
         page.paragraph(Look::Plain, "  ", reason)?;

@@ -4,7 +4,7 @@ use super::latency::quantile;
 use super::page::Page;
 use super::table::Table;
 use crate::report::figures::{UNDEFINED, count, rate, whole_rate};
-use crate::report::{Quantile, Stage, Summary};
+use crate::report::{Distribution, Quantile, Stage, Summary};
 use std::fmt;
 
 /// Longer names of stages are cut: the figures matter more.
@@ -29,6 +29,15 @@ pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
     }
     page.blank()?;
     page.table(&table)
+}
+
+/// Whether some quantile that was observed is not told in the table.
+pub(super) fn has_gaps(summary: &Summary) -> bool {
+    let hides = |of: &Distribution, q| of.count > 0 && of.quantile(q).is_none();
+    summary.stages.iter().map(|stage| &stage.section.latency).any(|of| {
+        hides(&of.ttft_ns, Quantile::P50)
+            || [&of.ttft_ns, &of.itl_ns, &of.e2e_ns].iter().any(|of| hides(of, Quantile::P99))
+    })
 }
 
 fn row(stage: &Stage) -> Vec<String> {

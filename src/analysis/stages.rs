@@ -1,0 +1,62 @@
+//! Which stages something is said of: `stage 3`, `stages 0, 2-4`, and the worst of them where they differ.
+//!
+//! It must not know what is said.
+
+use std::fmt;
+
+/// Stages of which one thing is said, by number, in order.
+pub(super) struct Stages {
+    numbers: Vec<usize>,
+    worst: usize,
+    differ: bool,
+}
+
+impl Stages {
+    pub(super) fn of(number: usize) -> Self {
+        Self { numbers: vec![number], worst: number, differ: false }
+    }
+
+    /// The same is said of a later stage; with other numbers, unless it is `equal`.
+    pub(super) fn add(&mut self, number: usize, equal: bool, worse: bool) {
+        self.numbers.push(number);
+        self.differ |= !equal;
+        if worse {
+            self.worst = number;
+        }
+    }
+}
+
+impl fmt::Display for Stages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [only] = self.numbers.as_slice() {
+            return write!(f, "stage {only}");
+        }
+        f.write_str("stages")?;
+        for (n, run) in self.numbers.chunk_by(|a, b| a + 1 == *b).enumerate() {
+            f.write_str(if n == 0 { " " } else { ", " })?;
+            match run {
+                [only] => write!(f, "{only}")?,
+                [first, .., last] => write!(f, "{first}-{last}")?,
+                [] => unreachable!("a run has a number"),
+            }
+        }
+        if self.differ { write!(f, " (worst: {})", self.worst) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_joined_and_the_worst_is_named_where_they_differ() {
+        let mut stages = Stages::of(0);
+        assert_eq!(stages.to_string(), "stage 0");
+        for number in [2, 3, 4] {
+            stages.add(number, true, false);
+        }
+        assert_eq!(stages.to_string(), "stages 0, 2-4");
+        stages.add(9, false, true);
+        assert_eq!(stages.to_string(), "stages 0, 2-4, 9 (worst: 9)");
+    }
+}
