@@ -28,6 +28,9 @@ pub struct Simulator {
     pub lateness_p50_ns: Option<i64>,
     /// 0.99 quantile of (sent - planned).
     pub lateness_p99_ns: Option<i64>,
+    /// Accepts that failed, for want of files or memory: their clients waited.
+    #[serde(default)]
+    pub accepts_failed: u64,
     /// Whether that makes the server the limit of this run's accuracy.
     pub was_the_limit: bool,
 }

@@ -160,16 +160,18 @@ impl Shard {
                 core.pump().ring_mut().listen(self.address, self.port).map_err(SimError::Listen)?;
             Ok((core, address))
         });
-        let heard = match begun {
-            Ok((mut core, address)) => {
-                let heard = told.send(Ok(address));
-                core.run(&mut host, |_, _| self.stop.load(Relaxed));
-                heard
-            }
-            Err(error) => told.send(Err(error)),
-        };
         // The starter waits for this word; if it is gone, so is our handle, and `stop` is set.
-        let _ = heard;
-        host.report(self.cpu, &meters[shard])
+        let accepts_failed = match begun {
+            Ok((mut core, address)) => {
+                let _ = told.send(Ok(address));
+                core.run(&mut host, |_, _| self.stop.load(Relaxed));
+                core.pump().ring().counters().accepts_failed
+            }
+            Err(error) => {
+                let _ = told.send(Err(error));
+                0
+            }
+        };
+        ShardReport { accepts_failed, ..host.report(self.cpu, &meters[shard]) }
     }
 }

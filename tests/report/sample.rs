@@ -253,6 +253,7 @@ pub fn steady() -> Summary {
             rho_busy: Some(0.31),
             lateness_p50_ns: Some(41_000),
             lateness_p99_ns: Some(96_000),
+            accepts_failed: 0,
             was_the_limit: false,
         }),
     };

@@ -7,5 +7,6 @@
 
 mod endings;
 mod honest;
+mod hostile;
 mod program;
 mod refused;

@@ -190,7 +190,7 @@ fn figures_joined(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let bare = word.trim_end_matches([',', ';', ':', '.', ')']);
-        let is_unit = matches!(bare, "%" | "ns" | "us" | "ms" | "s");
+        let is_unit = matches!(bare, "%" | "ns" | "us" | "ms" | "s" | "B/s" | "kB/s" | "MB/s" | "GB/s");
         match words.last_mut() {
             Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
                 number.push(' ');

@@ -3,29 +3,33 @@
 use super::page::{Look, Page};
 use super::verdict;
 use crate::report::Server;
-use crate::report::figures::{maybe_time, plain, rate};
+use crate::report::figures::{count, maybe_time, plain, rate};
 use std::fmt;
 
 pub(super) fn write(server: &Server, page: &mut Page<'_>) -> fmt::Result {
     let (look, state) = verdict::server(server);
-    let slope = server.in_flight_slope.map_or(String::new(), |slope| {
-        let sign = if slope >= 0.0 { "+" } else { "" };
-        format!(", {sign}{} per second", rate(Some(slope)))
-    });
-    page.paragraph(
-        look,
-        "Server  ",
-        &format!("{} ({} in flight on average{slope})", state, plain(server.in_flight_mean)),
-    )?;
+    let in_flight = match (server.in_flight_mean, server.in_flight_slope) {
+        (None, _) => String::new(),
+        (mean, None) => format!(" ({} in flight on average)", plain(mean)),
+        (mean, Some(slope)) => {
+            let sign = if slope >= 0.0 { "+" } else { "" };
+            format!(" ({} in flight on average, {sign}{} per second)", plain(mean), rate(Some(slope)))
+        }
+    };
+    page.paragraph(look, "Server  ", &format!("{state}{in_flight}"))?;
     for reason in &server.reasons {
         page.paragraph(Look::Plain, "  ", reason)?;
     }
     if let Some(simulator) = &server.simulator {
+        let unaccepted = match simulator.accepts_failed {
+            0 => String::new(),
+            n => format!(", {} accepts failed for want of files or memory", count(n)),
+        };
         page.paragraph(
             if simulator.was_the_limit { Look::Doubtful } else { Look::Plain },
             "  simulator: ",
             &format!(
-                "rho {}, lateness p50 {}, p99 {}{}",
+                "rho {}, lateness p50 {}, p99 {}{unaccepted}{}",
                 plain(simulator.rho_busy),
                 maybe_time(simulator.lateness_p50_ns),
                 maybe_time(simulator.lateness_p99_ns),
