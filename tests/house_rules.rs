@@ -21,7 +21,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("host", &["time", "clock"]),
     ("ring", &["time", "clock"]),
     ("tls", &["wire"]),
-    ("shard", &["time", "clock", "wire", "schedule", "workload", "plan", "record", "ring", "tls"]),
+    ("shard", &["time", "clock", "wire", "schedule", "workload", "plan", "record", "host", "ring", "tls"]),
     ("sim", &["time", "clock", "wire", "script", "ring", "tls"]),
     ("store", &["time", "record", "plan", "analysis", "report"]),
     ("watch", &["time", "record", "report", "clock"]),

@@ -126,15 +126,16 @@ impl Handler for Client {
     }
 
     fn pass(&mut self, pass: &Pass) {
-        let Pass { entered, planned_wake, harvested, ended, kernel, cpu, .. } = *pass;
+        let Pass { entered, planned_wake, latest_wake, harvested, ended, kernel, cpu, .. } = *pass;
         self.audit.turn(&Turn {
             entered,
             planned_wake,
+            latest_wake,
             harvested,
             ended,
             kernel,
             cpu,
-            interrupted: false,
+            interrupted: None,
             polled: false,
         });
     }

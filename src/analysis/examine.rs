@@ -6,7 +6,7 @@ use super::verdict::{Check, Reason, State, Verdict};
 use super::words::{say_number, say_share, say_span};
 use super::{Facts, Level, Load, ShardQueue, StageFindings, Thresholds};
 use crate::record::{Metric, Stage};
-use crate::time::Span;
+use crate::time::{Span, StampClass};
 
 /// The verdict on one stage, made of the figures that `found` already has.
 pub(super) fn stage(stage: &Stage, found: &StageFindings, thresholds: &Thresholds) -> Verdict {
@@ -61,7 +61,24 @@ pub(super) fn surroundings(
         verdict.check(check, || (format!("{lost} of {of}: {what}"), remedy.into()));
     }
     for (shard, facts) in facts.shards.iter().enumerate() {
-        if let Some(why) = &facts.failed {
+        if let Some(silent) = facts.stuck {
+            let cpu = facts.cpu.map_or("its cpu".into(), |cpu| format!("cpu {cpu}"));
+            verdict.reason(Reason {
+                state: State::Invalid,
+                check: "shards_alive",
+                words: format!(
+                    "shard {shard} stopped beating and did not end: it had been silent for {} when the others reported; what it \
+                     counted is not here",
+                    say_span(silent)
+                ),
+                remedy: format!(
+                    "see what keeps its thread from {cpu} (a real-time process, a debugger, a frozen cgroup), or give it \
+                     another (--cpus); if nothing does, this is a defect of lowrho: please report it"
+                ),
+                shard: Some(shard),
+                badness: silent.as_s_f64(),
+            });
+        } else if let Some(why) = &facts.failed {
             verdict.reason(Reason {
                 state: State::Invalid,
                 check: "shards_alive",
@@ -71,6 +88,13 @@ pub(super) fn surroundings(
                 badness: 0.0,
             });
         }
+    }
+    if facts.stamps == StampClass::User {
+        verdict.caveats.push(
+            "receive stamps are lowrho's own, made when it reads (--stamps user): every latency contains the client's own \
+             waiting, and the bias bound is how much that can be"
+                .into(),
+        );
     }
     if facts.clock_steps > 0 {
         verdict.caveats.push(format!(
@@ -187,12 +211,30 @@ fn bias(
     );
     verdict.check(check, || {
         let bound = bound.unwrap_or(Span::ZERO);
+        let (why, remedy) = match found.bias.stolen() {
+            _ if found.bias.stamps() == StampClass::User => (
+                "because what arrives is stamped when it is read (--stamps user)".into(),
+                "let the kernel stamp (--stamps software)",
+            ),
+            Some(stolen) => (
+                format!(
+                    "because the CPUs that stamp were stolen (in {} of the time, up to {} at once), and events met in one read",
+                    say_share(stolen.share),
+                    say_span(stolen.longest)
+                ),
+                "use a machine whose CPUs are its own (dedicated vCPUs), or stamps of the network card",
+            ),
+            None => (
+                "because events met in one read".into(),
+                "use more shards (--shards) or a lower rate, and keep others off their CPUs (--cpus)",
+            ),
+        };
         let words = format!(
-            "the p99 of {title} ({}) can be off by {} because events met in one read",
+            "the p99 of {title} ({}) can be off by {} {why}",
             say_p99(stage, found, metric),
             say_span(bound)
         );
-        (words, "use more shards (--shards) or a lower rate, and keep others off their CPUs (--cpus)".into())
+        (words, remedy.into())
     });
 }
 

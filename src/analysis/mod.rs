@@ -5,10 +5,12 @@
 
 mod bias;
 mod binomial;
+mod blame;
 mod distribution;
 mod examine;
 mod facts;
 mod findings;
+mod hindrance;
 mod level;
 mod load;
 mod quantile;
@@ -25,13 +27,14 @@ mod words;
 
 pub use bias::{Bias, BiasBound};
 pub use binomial::{at_least, at_most};
+pub use blame::Blame;
 pub use distribution::{Distribution, Tail};
-pub use facts::{Facts, ShardFacts, StageFacts};
+pub use facts::{Facts, HostFacts, Neighbour, ShardFacts, StageFacts, Stolen, TcpFacts};
 pub use findings::{Findings, StageFindings};
 pub use level::Level;
 pub use load::{Load, Throughput, window_length};
 pub use quantile::{CONFIDENCE, Quantile};
-pub use queueing::{ClassAudit, FormulaWait, Service, ShardQueue, wait_batch, wait_m_g_1};
+pub use queueing::{ClassAudit, FormulaWait, LostTurns, Service, ShardQueue, wait_batch, wait_m_g_1};
 pub use server::ServerState;
 pub use slo::{
     Flowing, Made, Slo, SloFindings, Statistic, Sureness, Term, TermError, TermFindings, TermState, Trials,

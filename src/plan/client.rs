@@ -3,7 +3,7 @@
 use super::raw::Raw;
 use super::reading::{Given, Place, Reading, option};
 use super::{Limits, Load, Payload, SimPlan, Waiting, cpus, expected, format_cpus, pool, waiting};
-use crate::time::format_span;
+use crate::time::{StampClass, format_span};
 
 /// Our own side: shards and connections.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -16,11 +16,16 @@ pub struct Client {
     pub preconnect: bool,
     /// How the shards wait for what arrives.
     pub waiting: Waiting,
+    /// Who stamps what arrives.
+    pub stamps: StampClass,
     /// Streamed events per second at the load's peak, as far as they can be told before the run.
     pub expected_events_per_s: f64,
     /// The utilization of each shard that follows at [`expected::EVENT_COST`].
     pub expected_rho: f64,
 }
+
+/// Who may stamp what arrives.
+const STAMPS: [(&str, StampClass); 2] = [("software", StampClass::Software), ("user", StampClass::User)];
 
 /// Reads section `[client]`, the load being known, and adds what had to be given up.
 pub(super) fn read(
@@ -63,8 +68,9 @@ pub(super) fn read(
     let connections = pool::read(r, raw, limits, load, payload, sim);
     let preconnect = raw.client.no_preconnect != Some(true);
     let waiting = waiting::read(r, raw);
+    let stamps = r.word(option!(raw.client.stamps), &STAMPS).unwrap_or_default();
     let expected_events_per_s = events_per_s;
-    (Client { cpus, connections, preconnect, waiting, expected_events_per_s, expected_rho }, caveats)
+    (Client { cpus, connections, preconnect, waiting, stamps, expected_events_per_s, expected_rho }, caveats)
 }
 
 /// What no option can change.

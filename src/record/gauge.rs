@@ -105,6 +105,12 @@ impl ShardGauge {
         add(&self.beats, 1);
     }
 
+    /// Signs of life so far.
+    #[must_use]
+    pub fn beats(&self) -> u64 {
+        self.beats.load(Relaxed)
+    }
+
     /// What it shows now.
     #[must_use]
     pub fn read(&self) -> GaugeReading {

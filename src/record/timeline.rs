@@ -125,17 +125,17 @@ impl Timeline {
         if arrival.earliest < self.arrival.stamp {
             self.meet();
         }
+        self.leave_read();
         self.arrival = arrival;
         self.bytes += bytes as u64;
-        self.exposed = false;
         self.met_in_read = false;
         self.stamp = self.stamp.max(Some(arrival.class));
     }
 
     /// The connection ended at `at`, by the user's clock, which has no stamp for that; what is heard next came with its end.
     pub fn closed(&mut self, at: Instant) {
+        self.leave_read();
         self.arrival = Arrival { stamp: at, earliest: at, class: StampClass::User };
-        self.exposed = false;
     }
 
     /// One thing was heard in the latest read. The answer is the tokens it surely bears (one where it does not say how
@@ -185,6 +185,16 @@ impl Timeline {
     /// The latest read went on behind its latest event, with bytes that are no event (yet).
     pub fn trailed(&mut self) {
         self.meet();
+    }
+
+    /// The read is over. Its last event is as old as its stamp, where the kernel or the card made it; where we did, it can have
+    /// waited for us since the look before.
+    fn leave_read(&mut self) {
+        if self.exposed && self.arrival.class == StampClass::User {
+            // Not a coalesced read: it met nothing.
+            self.log.alone(self.arrival.uncertainty());
+        }
+        self.exposed = false;
     }
 
     /// Something later follows in the same read: the stamp is that one's, not the event's before.
@@ -237,7 +247,8 @@ impl Timeline {
 
     /// The request is over: `reply` tells how, `now` is when (used where the body's end never came).
     #[must_use]
-    pub fn finish(self, reply: Reply, now: Instant) -> Finished {
+    pub fn finish(mut self, reply: Reply, now: Instant) -> Finished {
+        self.leave_read();
         let record = Record {
             index: self.asked.index,
             shard: self.asked.shard,

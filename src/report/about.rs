@@ -42,14 +42,8 @@ pub struct AboutStage {
 /// What one shard's surroundings counted, beyond what the verdict looks at.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AboutShard {
-    /// The CPU it was pinned to.
-    pub cpu: Option<u64>,
     /// CPU time of its thread over the run.
     pub cpu_time_ns: Option<i64>,
-    /// Time runnable but not running.
-    pub run_delay_ns: Option<i64>,
-    /// Time stolen from its CPU.
-    pub steal_ns: Option<i64>,
     /// Receives that ended for want of buffers.
     pub buffer_shortages: u64,
     /// What its ring counted.

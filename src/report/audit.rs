@@ -40,14 +40,24 @@ pub struct ShardAudit {
     pub waits: Waits,
     /// Begun - due.
     pub lateness_ns: Lateness,
-    /// Jobs in turns during which run delay or steal rose.
+    /// Jobs in turns that were cut by something else than the shard's own work: in no figure above.
     pub interruptions: u64,
-    /// Time of those turns.
+    /// The time that those turns lost, of both kinds.
     pub interrupted_ns: i64,
-    /// Time runnable but not running (schedstat).
+    /// Turns cut because another had the CPU: run delay rose with them.
+    pub preempted: LostTurns,
+    /// Turns cut because the thread was neither running nor queued to run: its CPU was stolen, or it was stopped or blocked.
+    pub off_cpu: LostTurns,
+    /// Time runnable but not running (schedstat) within the windows; null = not read.
     pub run_delay_ns: Option<i64>,
-    /// Time stolen by the hypervisor from the shard's CPU.
+    /// Times the thread gave up its CPU to sleep, within the windows; null = not read.
+    pub voluntary_switches: Option<u64>,
+    /// Times the thread lost its CPU while it had work, within the windows; null = not read.
+    pub involuntary_switches: Option<u64>,
+    /// Time stolen by the hypervisor from the shard's CPU over the run, to the kernel's tick (10 ms); null = not read.
     pub steal_ns: Option<i64>,
+    /// Who else used the shard's CPU over the run, most first, ten at the most.
+    pub neighbours: Vec<Neighbour>,
     /// CPU time of the shard's thread, kernel included.
     pub cpu_time_ns: Option<i64>,
     /// Turns of the pump.
@@ -98,6 +108,28 @@ pub struct RingAudit {
     pub completions_lost: u64,
     /// Connections still open at the end.
     pub connections_left: u64,
+}
+
+/// Turns of the pump that were cut in one way.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LostTurns {
+    /// How many.
+    pub turns: u64,
+    /// The time they lost.
+    pub lost_ns: i64,
+    /// The most that one of them lost.
+    pub longest_ns: i64,
+}
+
+/// Who else used a shard's CPU.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Neighbour {
+    /// The process's name; a thread of our own has its own.
+    pub name: String,
+    /// The process.
+    pub pid: u64,
+    /// CPU time it used of that CPU, as far as looks once a second tell.
+    pub cpu_time_ns: i64,
 }
 
 /// Shares of wall time.

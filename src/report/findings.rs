@@ -3,9 +3,10 @@
 //! It rounds to whole nanoseconds and decides nothing; what is undefined stays undefined.
 
 use super::{
-    About, Bias, BiasBound, Check, Client, Distribution, Estimate, Good, JobAudit, Latency, Lateness,
-    LengthClass, Load, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share, Slow,
-    Stage, Summary, Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
+    About, Bias, BiasBound, Blame, Check, Client, Distribution, Estimate, Good, JobAudit, Latency, Lateness,
+    LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section, Server,
+    ShardAudit, Share, Slow, Stage, Summary, Surroundings, Tcp, Throughput, TokenSources, Tokens, Unit,
+    Verdict, Wait, Waits, WithFailures,
 };
 use crate::analysis::{
     self, Facts, Findings, FormulaWait, Level, ServerState, ShardFacts, ShardQueue, StageFindings, State,
@@ -53,6 +54,7 @@ impl Summary {
             stages,
             total: all,
             slowest: total.slowest.by_e2e().iter().filter_map(|slow| slow_one(slow, start)).collect(),
+            blame: findings.blame.as_ref().map(blame),
             client,
             server: Server { simulator: about.simulator, ..server(&total.server) },
         }
@@ -240,13 +242,11 @@ fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &
         caveats: about.caveats.iter().chain(&found.caveats).cloned().collect(),
         bias: bias(&total.bias),
         stamps,
+        surroundings: surroundings(facts),
         shards: parts
             .map(|(number, (((queue, recorder), facts), about))| ShardAudit {
                 shard: number.try_into().expect("a number of shards fits 64 bits"),
-                cpu: about.cpu,
                 cpu_time_ns: about.cpu_time_ns,
-                run_delay_ns: about.run_delay_ns,
-                steal_ns: about.steal_ns,
                 buffer_shortages: about.buffer_shortages,
                 ring: about.ring,
                 ..shard(queue, recorder, facts)
@@ -334,7 +334,15 @@ fn shard(queue: &ShardQueue, recorder: &Recorder, facts: &ShardFacts) -> ShardAu
         },
         lateness_ns: lateness(recorder),
         interruptions: queue.interruptions,
-        interrupted_ns: queue.interrupted.as_ns(),
+        interrupted_ns: (queue.preempted.lost + queue.off_cpu.lost).as_ns(),
+        preempted: lost(&queue.preempted),
+        off_cpu: lost(&queue.off_cpu),
+        run_delay_ns: queue.run_delay.map(Span::as_ns),
+        voluntary_switches: queue.switches.map(|switches| switches.voluntary),
+        involuntary_switches: queue.switches.map(|switches| switches.involuntary),
+        cpu: facts.cpu.map(|cpu| cpu as u64),
+        steal_ns: facts.steal.map(Span::as_ns),
+        neighbours: facts.neighbours.iter().map(neighbour).collect(),
         turns: queue.turns,
         empty_turns: queue.empty_turns,
         reads: facts.reads,
@@ -345,6 +353,48 @@ fn shard(queue: &ShardQueue, recorder: &Recorder, facts: &ShardFacts) -> ShardAu
         negative_spans: queue.negative,
         failed: facts.failed.clone(),
         ..ShardAudit::default()
+    }
+}
+
+const fn lost(found: &analysis::LostTurns) -> LostTurns {
+    LostTurns { turns: found.turns, lost_ns: found.lost.as_ns(), longest_ns: found.longest.as_ns() }
+}
+
+fn neighbour(found: &analysis::Neighbour) -> Neighbour {
+    Neighbour { name: found.name.clone(), pid: found.pid.into(), cpu_time_ns: found.used.as_ns() }
+}
+
+fn surroundings(facts: &Facts) -> Surroundings {
+    let host = &facts.host;
+    let numbers = |cpus: &Vec<usize>| cpus.iter().map(|cpu| *cpu as u64).collect();
+    Surroundings {
+        interface: host.interface.clone(),
+        stamping_cpus: host.stamping_cpus.as_ref().map(numbers),
+        steal_ns: host.steal.map(Span::as_ns),
+        stamping_steal_ns: host.stamping_steal.map(Span::as_ns),
+        softnet_dropped: host.softnet_dropped,
+        softnet_squeezed: host.softnet_squeezed,
+        clock_steps: facts.clock_steps,
+        tcp: Tcp {
+            connections: facts.tcp.connections,
+            retransmits: facts.tcp.retransmits,
+            min_rtt_ns: facts.tcp.min_rtt.map(Span::as_ns),
+        },
+    }
+}
+
+fn blame(found: &analysis::Blame) -> Blame {
+    let of = |part: Span| finite(Some(part.as_s_f64() / found.p99.as_s_f64()));
+    Blame {
+        ttft_p99_ns: found.p99.as_ns(),
+        client_ns: found.client.as_ns(),
+        client_share: of(found.client),
+        network_ns: found.network.map(Span::as_ns),
+        network_share: found.network.and_then(of),
+        server_ns: found.server.as_ns(),
+        server_share: of(found.server),
+        server_idle_ns: found.server_idle.map(Span::as_ns),
+        server_load_ns: found.server_load().map(Span::as_ns),
     }
 }
 

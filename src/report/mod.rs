@@ -17,8 +17,10 @@ mod summary;
 pub mod terminal;
 
 pub use about::{About, AboutShard, AboutStage};
-pub use audit::{JobAudit, Lateness, RingAudit, ShardAudit, Share, Wait, Waits};
-pub use client::{Bias, BiasBound, Check, Client, Good, Reason, Stamps, Unit, Verdict};
+pub use audit::{JobAudit, Lateness, LostTurns, Neighbour, RingAudit, ShardAudit, Share, Wait, Waits};
+pub use client::{
+    Bias, BiasBound, Blame, Check, Client, Good, Reason, Stamps, Surroundings, Tcp, Unit, Verdict,
+};
 pub use distribution::{Distribution, Quantile, WithFailures};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
 pub use schema::{SCHEMA_VERSION, summary_schema};

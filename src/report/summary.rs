@@ -2,7 +2,7 @@
 //!
 //! It reads and writes text; where that text is kept is the store's affair.
 
-use super::{Client, SCHEMA_VERSION, Section, Server, Slow, Stage};
+use super::{Blame, Client, SCHEMA_VERSION, Section, Server, Slow, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub struct Summary {
     pub total: Section,
     /// The slowest successes, slowest first.
     pub slowest: Vec<Slow>,
+    /// Whose the tail of TTFT is; null where the tail is undefined.
+    pub blame: Option<Blame>,
     /// Our own state.
     pub client: Client,
     /// The server's state.

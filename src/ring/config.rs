@@ -35,6 +35,8 @@ pub struct RingConfig {
     pub sends_per_enter: u32,
     /// Receive stamps of every TCP socket of this ring.
     pub stamps: Stamps,
+    /// Whether TCP is asked what it knows of each connection when that is closed.
+    pub survey: bool,
 }
 
 impl RingConfig {
@@ -72,7 +74,14 @@ impl Default for RingConfig {
     /// 512 buffers hold the harvest of a millisecond at 500,000 reads/s; 4 KiB hold sixteen usual events.
     /// Four sends an enter cost a twentieth more CPU than forty, and keep departures certain to some 20 us.
     fn default() -> Self {
-        Self { entries: 256, buffers: 512, buffer_bytes: 4096, sends_per_enter: 4, stamps: Stamps::Software }
+        Self {
+            entries: 256,
+            buffers: 512,
+            buffer_bytes: 4096,
+            sends_per_enter: 4,
+            stamps: Stamps::Software,
+            survey: false,
+        }
     }
 }
 

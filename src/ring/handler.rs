@@ -99,8 +99,10 @@ pub struct Job {
 pub struct Pass {
     /// When the pump went to wait.
     pub entered: Instant,
-    /// When it was to wake at the latest by its own will: the end of the coalescing window or the next due thing.
+    /// Before this instant no arrival was to wake it: the end of the coalescing window, or `harvested` where that came first.
     pub planned_wake: Instant,
+    /// When it was to wake if nothing arrived: the next due thing, or the longest sleep.
+    pub latest_wake: Instant,
     /// When it was back from the kernel, and the harvest began.
     pub harvested: Instant,
     /// When the last job was done.

@@ -97,7 +97,8 @@ impl<P: Payload> Pump<P> {
         self.prepare(handler);
         let measured_from = self.is_measured().then(clock::thread_cpu);
         let entered = clock::now();
-        let gathering_ends = self.wait(entered, handler.wake());
+        let latest_wake = self.latest_wake(entered, handler.wake());
+        let gathering_ends = self.wait(entered, latest_wake);
         let measured = measured_from.map(|from| clock::thread_cpu() - from - self.cpu_reading);
         let harvested = clock::now();
         let came = self.gather(harvested);
@@ -114,6 +115,7 @@ impl<P: Payload> Pump<P> {
         let pass = Pass {
             entered,
             planned_wake: gathering_ends.min(harvested),
+            latest_wake,
             harvested,
             ended: work.begun,
             kernel,
@@ -173,11 +175,18 @@ impl<P: Payload> Pump<P> {
         self.kernel_cost.estimate(came, waited)
     }
 
+    /// When the pass that begins is to wake though nothing has arrived; `entered` where it must not sleep at all.
+    fn latest_wake(&self, entered: Instant, due: Option<Instant>) -> Instant {
+        if self.is_behind || self.config.busy_poll {
+            return entered;
+        }
+        let longest = entered + self.config.longest_sleep;
+        due.map_or(longest, |due| due.min(longest).max(entered))
+    }
+
     /// Sleeps in the ring; gives the end of the gathering, before which no arrival was to wake us.
-    fn wait(&mut self, entered: Instant, due: Option<Instant>) -> Instant {
-        let latest = due
-            .map_or(entered + self.config.longest_sleep, |due| due.min(entered + self.config.longest_sleep));
-        if latest <= entered || self.is_behind || self.config.busy_poll {
+    fn wait(&mut self, entered: Instant, latest: Instant) -> Instant {
+        if latest <= entered {
             self.ring.queue.sweep();
             return entered;
         }

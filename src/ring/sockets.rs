@@ -6,11 +6,12 @@
 use super::buffers::{Buffers, GROUP};
 use super::control::CONTROL_BYTES;
 use super::harvest::Past;
+use super::paths::INFO_BYTES;
 use super::payloads::Payloads;
 use super::queue::Queue;
 use super::slots::Slots;
 use super::token::{Kind, Token};
-use super::{Conn, Counters, Departure, Payload, PortUse, RingConfig, RingError, Stamps, socket};
+use super::{Conn, Counters, Departure, Paths, Payload, PortUse, RingConfig, RingError, Stamps, socket};
 use crate::clock;
 use crate::time::{Instant, Span};
 use io_uring::types::Fd;
@@ -82,6 +83,8 @@ pub struct Ring<P: Payload> {
     /// Receives, accepts, connects and sends that the kernel has.
     pub(super) in_flight: usize,
     pub(super) counters: Counters,
+    survey: bool,
+    paths: Paths,
 }
 
 /// How long a listener rests after an accept that failed for want of files or memory.
@@ -119,6 +122,8 @@ impl<P: Payload> Ring<P> {
             starved: VecDeque::new(),
             in_flight: 0,
             counters: Counters::default(),
+            survey: config.survey,
+            paths: Paths::default(),
         })
     }
 
@@ -194,6 +199,9 @@ impl<P: Payload> Ring<P> {
     /// Closes `conn`: sends under way are cut off, and nothing more is heard of it.
     pub fn close(&mut self, conn: Conn) {
         let Some(stream) = self.streams.remove(conn.slot, conn.generation) else { return };
+        if self.survey && stream.state != State::Connecting {
+            ask_tcp(&stream, &mut self.paths);
+        }
         match stream.state {
             State::Connecting => self.cancel(token(Kind::Connect, conn)),
             State::Reading => self.cancel(token(Kind::Receive, conn)),
@@ -256,6 +264,17 @@ impl<P: Payload> Ring<P> {
     /// Whether sends are queued that the kernel was not asked for yet.
     pub(super) const fn has_unasked_sends(&self) -> bool {
         !self.asked.is_empty()
+    }
+
+    /// What TCP told of the connections closed so far and of those that are open: asked once, at the end.
+    #[must_use]
+    pub fn survey(&self) -> Paths {
+        let mut paths = self.paths;
+        self.streams
+            .iter()
+            .filter(|stream| stream.state != State::Connecting)
+            .for_each(|stream| ask_tcp(stream, &mut paths));
+        paths
     }
 
     pub(super) fn add(&mut self, fd: OwnedFd, state: State) -> Conn {
@@ -379,6 +398,11 @@ impl<P: Payload> Ring<P> {
         });
         &self.targets[known].1
     }
+}
+
+fn ask_tcp(stream: &Stream, paths: &mut Paths) {
+    let mut info = [0; INFO_BYTES];
+    socket::tcp_info(&stream.fd, &mut info).into_iter().for_each(|info| paths.see(info));
 }
 
 fn shut_when_idle(stream: &Stream) {

@@ -4,18 +4,19 @@
 
 use super::fleet::Left;
 use super::histograms::Histograms;
+use super::surroundings::Seen;
 use super::target::Target;
 use super::{Interrupts, simulator};
-use crate::analysis::{Facts, Findings, ShardFacts, StageFacts};
+use crate::analysis::{Facts, Findings, ShardFacts, StageFacts, Stolen, TcpFacts};
 use crate::plan::Plan;
 use crate::record::{Audit, Recorder};
 use crate::report::{self, About, AboutShard, AboutStage, Ended, RingAudit, Stamps, Summary};
-use crate::ring::Counters;
+use crate::ring::{Counters, Paths};
 use crate::schedule::{Extent, Load};
 use crate::shard::{Measured, Orders};
 use crate::sim::SimHandle;
 use crate::store::{Results, RowWriter, RowsWritten};
-use crate::time::{Instant, Span};
+use crate::time::{Instant, Span, StampClass};
 use std::path::PathBuf;
 
 /// What a run leaves.
@@ -39,6 +40,8 @@ pub struct Story<'a> {
     pub start: Instant,
     pub start_unix_ns: u64,
     pub ended: Instant,
+    /// What was seen of the host beside it.
+    pub seen: Seen,
 }
 
 /// The shards' own, in order, one place for each kind.
@@ -51,12 +54,13 @@ struct Merged {
     clock_bound: Span,
     clock_steps: u64,
     stamps: Stamps,
+    tcp: TcpFacts,
 }
 
 impl Story<'_> {
     /// Merges, analyses and writes.
     pub fn conclude(
-        self,
+        mut self,
         left: Vec<Left>,
         histograms: Histograms,
         writer: RowWriter,
@@ -76,10 +80,18 @@ impl Story<'_> {
         if let Some(first) = merged.facts.first_mut() {
             first.rows_dropped = rows.dropped + rows.lost;
         }
+        let seen = std::mem::take(&mut self.seen);
+        for (facts, (steal, neighbours)) in merged.facts.iter_mut().zip(seen.shards) {
+            (facts.steal, facts.neighbours) = (steal, neighbours);
+        }
         let interrupted = interrupts.count() > 0;
         let facts = Facts {
-            stages: self.stage_facts(interrupted),
+            stages: self.stage_facts(interrupted, &seen.stolen),
+            host: seen.host,
+            tcp: merged.tcp,
+            idle_ttft: self.target.probe.as_ref().and_then(|found| found.idle_ttft),
             shards: merged.facts,
+            stamps: self.plan.client.stamps,
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
             interrupted: interrupted.then_some(self.ended),
@@ -98,7 +110,7 @@ impl Story<'_> {
         Done { summary, dir: results.dir().to_path_buf(), failures }
     }
 
-    fn stage_facts(&self, interrupted: bool) -> Vec<StageFacts> {
+    fn stage_facts(&self, interrupted: bool, stolen: &[Option<Stolen>]) -> Vec<StageFacts> {
         let schedule = &self.orders.schedule;
         let counts = if schedule.is_open() { schedule.counts() } else { Vec::new() };
         let facts = schedule.stages().iter().enumerate().map(|(nth, stage)| StageFacts {
@@ -113,6 +125,7 @@ impl Story<'_> {
                 }
             },
             due: counts.get(nth).copied().filter(|_| !interrupted),
+            stolen: stolen.get(nth).copied().flatten(),
         });
         facts.collect()
     }
@@ -198,12 +211,15 @@ impl Merged {
         histograms: &Histograms,
         failures: &mut Vec<String>,
     ) {
-        let Left { number, cpu, outcome } = left;
-        let mut facts = ShardFacts::default();
-        let mut about = AboutShard { cpu: Some(cpu as u64), ..AboutShard::default() };
+        let Left { number, cpu, outcome, silent } = left;
+        let mut facts = ShardFacts { cpu: Some(cpu), stuck: silent, ..ShardFacts::default() };
+        let mut about = AboutShard::default();
         let mut measured = None;
         match outcome {
-            None => facts.failed = Some("it did not end in time, and what it counted is not here".into()),
+            None => {
+                facts.failed =
+                    Some("it stopped beating and did not end, and what it counted is not here".into())
+            }
             Some(outcome) => {
                 let counters = outcome.counters;
                 facts.reads = counters.reads;
@@ -213,8 +229,18 @@ impl Merged {
                 facts.failed = outcome.died;
                 about.cpu_time_ns = Some(outcome.cpu_time.as_ns());
                 about.buffer_shortages = counters.enobufs;
-                self.stamps.software += counters.reads - counters.stamps_lost;
-                self.stamps.user += counters.stamps_lost;
+                let (software, user) = match orders.stamps {
+                    StampClass::User => (0, counters.reads),
+                    StampClass::Hardware | StampClass::Software => {
+                        (counters.reads - counters.stamps_lost, counters.stamps_lost)
+                    }
+                };
+                self.stamps.software += software;
+                self.stamps.user += user;
+                let Paths { connections, retransmits, min_rtt } = outcome.paths;
+                self.tcp.connections += connections;
+                self.tcp.retransmits += retransmits;
+                self.tcp.min_rtt = self.tcp.min_rtt.into_iter().chain(min_rtt).min();
                 self.clock_bound = self.clock_bound.max(outcome.clock_bound);
                 self.clock_steps = self.clock_steps.max(outcome.clock_steps);
                 measured = outcome.measured;

@@ -9,7 +9,7 @@ use crate::record::ShardGauge;
 use crate::ring::CoreError;
 use crate::schedule::Extent;
 use crate::shard::{IntervalSink, Order, Orders, Outcome, RowSink, Shard, Standing};
-use crate::time::{Instant, Span};
+use crate::time::{Instant, Span, format_span};
 use crate::watch::Progress;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -29,14 +29,41 @@ const INTERRUPTED_DRAIN: Span = Span::from_s(30);
 /// How long a shard may show no sign of life, or take to cancel what it has in flight: it is stuck, and the others report.
 const STUCK: Span = Span::from_s(10);
 
+/// Two looks at a shard are no further apart than this unless we were kept from looking ourselves: a guest that was paused
+/// for a minute has no stuck shard.
+const LOOKING: Span = Span::from_ms(100);
+
+/// The watchdog of one shard.
+#[derive(Clone, Debug)]
+struct Pulse {
+    beats: u64,
+    looked: Instant,
+    silent: Span,
+}
+
+impl Pulse {
+    const fn new(now: Instant) -> Self {
+        Self { beats: 0, looked: now, silent: Span::ZERO }
+    }
+
+    /// The shard has beaten so often by `now`; gives for how long it has been silent.
+    fn feel(&mut self, beats: u64, now: Instant) -> Span {
+        let since = (now - self.looked).min(LOOKING);
+        self.silent = if beats == self.beats { self.silent + since } else { Span::ZERO };
+        (self.beats, self.looked) = (beats, now);
+        self.silent
+    }
+}
+
 struct Member {
     number: u16,
     cpu: usize,
     handle: Option<JoinHandle<Result<Outcome, CoreError>>>,
     standing: Arc<Standing>,
     gauge: Arc<ShardGauge>,
-    /// Its last sign of life, and when it was first seen.
-    beat: (u64, Instant),
+    pulse: Pulse,
+    /// Said once that it is stuck.
+    told: bool,
 }
 
 impl Member {
@@ -45,12 +72,8 @@ impl Member {
     }
 
     /// Whether it has shown no sign of life for so long that nobody should wait for it.
-    fn is_stuck(&mut self, now: Instant) -> bool {
-        let beats = self.gauge.read().beats;
-        if beats != self.beat.0 {
-            self.beat = (beats, now);
-        }
-        now - self.beat.1 > STUCK
+    fn is_stuck(&mut self, now: Instant, limit: Span) -> bool {
+        self.pulse.feel(self.gauge.beats(), now) > limit
     }
 }
 
@@ -59,6 +82,7 @@ pub struct Fleet {
     orders: Arc<Orders>,
     members: Vec<Member>,
     gauges: Vec<Arc<ShardGauge>>,
+    stuck_after: Span,
 }
 
 /// What is left of one shard.
@@ -69,6 +93,8 @@ pub struct Left {
     pub cpu: usize,
     /// What it counted, unless it is stuck.
     pub outcome: Option<Outcome>,
+    /// For how long it had shown no sign of life when the run gave up waiting for it.
+    pub silent: Option<Span>,
 }
 
 impl Fleet {
@@ -83,7 +109,7 @@ impl Fleet {
         mut sinks: impl FnMut() -> (RowSink, IntervalSink),
         interrupts: &Interrupts,
     ) -> Result<Self, RunError> {
-        let mut fleet = Self { orders, members: Vec::new(), gauges: Vec::new() };
+        let mut fleet = Self { orders, members: Vec::new(), gauges: Vec::new(), stuck_after: STUCK };
         for (&cpu, number) in cpus.iter().zip(0_u16..) {
             let gauge = Arc::new(ShardGauge::new());
             let standing = Arc::new(Standing::default());
@@ -102,9 +128,9 @@ impl Fleet {
                 .start()
                 .map_err(|error| RunError::Own(format!("no thread for shard {number}: {error}")));
             let handle = fleet.or_end(handle)?;
-            let beat = (0, clock::now());
-            let shown = gauge.clone();
-            fleet.members.push(Member { number, cpu, handle: Some(handle), standing, gauge: shown, beat });
+            let (pulse, shown) = (Pulse::new(clock::now()), gauge.clone());
+            let handle = Some(handle);
+            fleet.members.push(Member { number, cpu, handle, standing, gauge: shown, pulse, told: false });
             fleet.gauges.push(gauge);
         }
         while !fleet.members.iter().all(|member| member.standing.is_ready()) {
@@ -160,7 +186,16 @@ impl Fleet {
             let now = clock::now();
             let mut waited_for = 0;
             for member in &mut self.members {
-                let stuck = now >= start && member.is_stuck(now);
+                let stuck = now >= start && !member.is_gone() && member.is_stuck(now, self.stuck_after);
+                if stuck && !member.told {
+                    member.told = true;
+                    progress.say(format!(
+                        "shard {} on cpu {} has not beaten for {}: the others go on",
+                        member.number,
+                        member.cpu,
+                        format_span(member.pulse.silent)
+                    ));
+                }
                 let done = stuck || member.is_gone() || member.standing.is_measured_over();
                 waited_for += usize::from(!done);
             }
@@ -170,7 +205,7 @@ impl Fleet {
             }
         }
         self.orders.control.give(Order::Abandon);
-        self.wait_until(clock::now() + STUCK, || false);
+        self.wait_until(clock::now() + self.stuck_after, || false);
         self.members.iter_mut().map(join).collect()
     }
 
@@ -214,9 +249,10 @@ fn load_end(orders: &Orders, start: Instant) -> Instant {
 fn join(member: &mut Member) -> Left {
     let (number, cpu) = (member.number, member.cpu);
     let handle = member.handle.take_if(|handle| handle.is_finished());
+    let silent = handle.is_none().then(|| member.pulse.feel(member.gauge.beats(), clock::now()));
     // A thread that panicked outside its own net left nothing; so did one that is stuck.
     let outcome = handle.and_then(|handle| handle.join().ok()).and_then(Result::ok);
-    Left { number, cpu, outcome }
+    Left { number, cpu, outcome, silent }
 }
 
 fn failure(member: &mut Member) -> RunError {
@@ -227,5 +263,87 @@ fn failure(member: &mut Member) -> RunError {
             RunError::Own(format!("shard {number} failed: {words}"))
         }
         _ => RunError::Own(format!("shard {number} ended before the run began")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Limits, Plan, Raw};
+    use crate::run::{orders, target::Target};
+    use crate::sim::{Sim, SimConfig};
+    use crate::watch::Show;
+    use crossbeam_channel::{Receiver, Sender, bounded};
+
+    fn at_ms(ms: u64) -> Instant {
+        Instant::from_ns(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_shard_is_silent_for_as_long_as_it_was_watched_and_did_not_beat() {
+        let mut pulse = Pulse::new(at_ms(0));
+        assert_eq!(pulse.feel(7, at_ms(5)), Span::ZERO);
+        assert_eq!(pulse.feel(7, at_ms(10)), Span::from_ms(5));
+        assert_eq!(pulse.feel(7, at_ms(60_010)), Span::from_ms(105), "nobody looked for a minute");
+        assert_eq!(pulse.feel(8, at_ms(60_015)), Span::ZERO);
+    }
+
+    /// A run of two shards on one CPU, one second long.
+    fn two_shards(address: std::net::SocketAddr) -> Arc<Orders> {
+        let limits = Limits {
+            cpus: vec![0],
+            cpu_quota: None,
+            files: 20_000,
+            source_ports: 28_000,
+            memlock_bytes: None,
+            kernel: None,
+            io_uring_forbidden: None,
+        };
+        let asked = format!(
+            "[target]\nurl = \"http://{address}\"\n[load]\nrate = 100\nduration = \"1s\"\n[payload]\noutput-tokens = 2\n"
+        );
+        let plan = Plan::new(Raw::from_toml(&asked).unwrap(), &limits).unwrap();
+        let workload = plan.workload("lowrho-sim", "run", None).unwrap();
+        let target = Target { address, model: "lowrho-sim".into(), workload, probe: None };
+        Arc::new(Orders { shards: 2, ..orders(&plan, &target) })
+    }
+
+    /// What a shard gives its second's statistics to; the second shard's is one that never returns while `gate` is shut.
+    fn sinks(gate: Receiver<()>) -> impl FnMut() -> (RowSink, IntervalSink) {
+        let mut made = 0;
+        move || {
+            made += 1;
+            let (hangs, gate) = (made == 2, gate.clone());
+            let intervals = move |_, _| {
+                if hangs {
+                    let _ = gate.recv();
+                }
+            };
+            (Box::new(|_| ()), Box::new(intervals))
+        }
+    }
+
+    #[test]
+    fn a_shard_that_stops_beating_is_given_up_and_the_other_reports() {
+        let sim = Sim::start(&SimConfig::default()).unwrap();
+        let orders = two_shards(sim.address());
+        let interrupts = Interrupts::default();
+        let (open, gate): (Sender<()>, Receiver<()>) = bounded(0);
+        let cpu = crate::host::read().cpus[0];
+        let mut fleet = Fleet::start(orders, &[cpu, cpu], Waiting::Auto, sinks(gate), &interrupts).unwrap();
+        fleet.stuck_after = Span::from_s(1);
+        let start = fleet.begin();
+        let gauges = fleet.gauges().to_vec();
+        let progress = Progress::start(gauges, start, None, Show::Quiet, std::io::sink(), || ()).unwrap();
+        let left = fleet.conduct(start, &interrupts, &progress);
+        drop(open);
+        let [well, stuck] = left.as_slice() else { panic!("two shards were started") };
+        let measured = well.outcome.as_ref().and_then(|outcome| outcome.measured.as_ref());
+        let completed = measured.unwrap().recorder.stages()[0].population.completed;
+        assert!(completed > 0 && well.silent.is_none(), "{completed} requests");
+        assert!(stuck.outcome.is_none());
+        assert!(stuck.silent.is_some_and(|silent| silent >= Span::from_s(1)), "{:?}", stuck.silent);
+        drop(progress);
+        drop(sim.join());
     }
 }

@@ -12,6 +12,7 @@ mod interrupt;
 mod off_core;
 mod probe;
 mod simulator;
+mod surroundings;
 mod target;
 
 pub use conclusion::Done;
@@ -20,10 +21,11 @@ pub use interrupt::Interrupts;
 pub use simulator::config as simulator_config;
 
 use crate::clock;
+use crate::host::Route;
 use crate::plan::{Output, Plan};
 use crate::report;
 use crate::schedule::Extent;
-use crate::shard::{Control, Orders, RowSink};
+use crate::shard::{Control, Orders, RowSink, windows};
 use crate::store::{Existing, Results, RowQueue};
 use crate::time::Span;
 use crate::watch::{Progress, Show};
@@ -33,6 +35,7 @@ use histograms::Intervals;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use surroundings::Surroundings;
 use target::Target;
 
 /// How progress is shown, and where.
@@ -90,11 +93,15 @@ pub fn run(
             orders.connections
         ));
     }
+    let watched = windows(&orders.schedule.starting_at(start));
+    let surroundings = Surroundings::watch(plan.client.cpus.clone(), Route::to(orders.address), watched);
+    let surroundings = fleet.or_end(surroundings.map_err(no_thread))?;
     let left = fleet.conduct(start, interrupts, &progress);
     progress.finish();
+    let seen = surroundings.end();
 
     let ended = clock::now();
-    let story = Story { plan: &plan, host, id, target, orders: &orders, start, start_unix_ns, ended };
+    let story = Story { plan: &plan, host, id, target, orders: &orders, start, start_unix_ns, ended, seen };
     Ok(story.conclude(left, histograms, writer, sim, interrupts, &results))
 }
 
@@ -133,6 +140,7 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
         max_in_flight: plan.load.max_concurrency.and_then(|most| usize::try_from(most).ok()),
         preconnect: if client.preconnect { in_flight.min(client.connections) } else { 0 },
         bounds: plan.slo.bounds(),
+        stamps: client.stamps,
         record_gaps: plan.output.record_gaps,
         control: Control::default(),
     }

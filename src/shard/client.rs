@@ -2,6 +2,7 @@
 //!
 //! It must not decide any number: the timeline and the recorder do. It must not touch a socket but through the ring.
 
+use super::account::Account;
 use super::control::{Control, Order, Standing};
 use super::deadlines::Deadlines;
 use super::idle::Idle;
@@ -14,7 +15,7 @@ use crate::plan::Timeouts;
 use crate::record::{Bound, Finished, Interval, Record, ShardGauge};
 use crate::ring::{Conn, JobClass, Ring, Task};
 use crate::schedule::Schedule;
-use crate::time::{Instant, Phase, Span};
+use crate::time::{Instant, Phase, Span, StampClass};
 use crate::wire::Api;
 use crate::workload::{Request, Workload};
 use std::collections::VecDeque;
@@ -45,6 +46,8 @@ pub struct Orders {
     pub preconnect: usize,
     /// What each request is held to.
     pub bounds: Vec<Bound>,
+    /// Who stamps what arrives.
+    pub stamps: StampClass,
     /// Whether records keep every gap.
     pub record_gaps: bool,
     /// What the run says to its shards.
@@ -95,6 +98,7 @@ pub struct Client {
     rows: RowSink,
     intervals: IntervalSink,
     pub(super) logs: Vec<Vec<u8>>,
+    pub(super) account: Account,
     pub(super) now: Instant,
 }
 
@@ -104,7 +108,7 @@ fn portion(whole: usize, shard: u16, shards: u16) -> usize {
 }
 
 impl Client {
-    /// The client of `shard`; it begins nothing before the run's start is set.
+    /// The client of `shard`, made on the shard's own thread; it begins nothing before the run's start is set.
     pub fn new(
         orders: Arc<Orders>,
         shard: u16,
@@ -141,6 +145,7 @@ impl Client {
             rows,
             intervals,
             logs: Vec::new(),
+            account: Account::of_this_thread(),
             now,
             orders,
         }

@@ -69,20 +69,20 @@ impl Handler for Client {
 
     fn pass(&mut self, pass: &Pass) {
         self.now = pass.ended;
-        let Pass { entered, planned_wake, harvested, ended, kernel, cpu, jobs, polled } = *pass;
+        let Pass { entered, planned_wake, latest_wake, harvested, ended, kernel, cpu, jobs, polled } = *pass;
         let Some(measured) = &mut self.measured else { return };
-        // Run delay and steal are not read: a turn that was preempted counts like any other.
-        let interrupted = false;
-        measured.audit.turn(&Turn {
+        let turn = Turn {
             entered,
             planned_wake,
+            latest_wake,
             harvested,
             ended,
             kernel,
             cpu,
-            interrupted,
+            interrupted: None,
             polled,
-        });
+        };
+        self.account.turn(turn, &mut measured.audit);
         // Polling in vain is how a busy-polling shard waits.
         let busy = if polled && jobs == 0 { Span::ZERO } else { kernel + (ended - harvested) };
         self.gauge.beat(busy, ended - entered);

@@ -2,6 +2,7 @@
 //!
 //! It makes traces; what they mean is told by `wire`, `record` and, after the run, `analysis`.
 
+mod account;
 mod begin;
 mod client;
 mod control;

@@ -8,8 +8,8 @@ use super::measured::Measured;
 use crate::clock;
 use crate::plan::Waiting;
 use crate::record::ShardGauge;
-use crate::ring::{Coalesce, Core, CoreError, Counters, PumpConfig, RingConfig};
-use crate::time::Span;
+use crate::ring::{Coalesce, Core, CoreError, Counters, Paths, PumpConfig, RingConfig, Stamps};
+use crate::time::{Span, StampClass};
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -48,6 +48,8 @@ pub struct Outcome {
     pub counters: Counters,
     /// How well kernel stamps are mapped to our clock: half the width of the bracket.
     pub clock_bound: Span,
+    /// What TCP knows of its connections.
+    pub paths: Paths,
     /// How often the realtime clock was stepped.
     pub clock_steps: u64,
     /// CPU time of its thread, kernel included.
@@ -67,17 +69,23 @@ impl Shard {
 
     fn run(self) -> Result<Outcome, CoreError> {
         let Self { number, cpu, waiting, orders, gauge, standing, rows, intervals } = self;
-        let mut core = Core::new(Some(cpu), &RingConfig::default(), pump_config(waiting))?;
+        let by_us = orders.stamps == StampClass::User;
+        let stamps = if by_us { Stamps::Off } else { Stamps::Software };
+        let config = RingConfig { survey: true, stamps, ..RingConfig::default() };
+        let mut core = Core::new(Some(cpu), &config, pump_config(waiting, by_us))?;
         let mut client = Client::new(orders, number, gauge, standing, rows, intervals, clock::now());
         let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
         let died = run.err().map(|panic| words(&*panic));
         let offset = core.pump().realtime_offset();
-        let (clock_bound, clock_steps) = (offset.bound(), offset.steps());
+        // Where we stamp ourselves no other clock is mapped.
+        let (clock_bound, clock_steps) =
+            if by_us { (Span::ZERO, 0) } else { (offset.bound(), offset.steps()) };
         Ok(Outcome {
             number,
             cpu,
             measured: client.into_measured(),
             counters: core.pump().ring().counters(),
+            paths: core.pump().ring().survey(),
             clock_bound,
             clock_steps,
             cpu_time: clock::thread_cpu(),
@@ -86,10 +94,11 @@ impl Shard {
     }
 }
 
-/// The pump that waits in this way.
-fn pump_config(waiting: Waiting) -> PumpConfig {
+/// The pump that waits in this way. With stamps of our own, what gathers would be stamped late, so by itself nothing does.
+fn pump_config(waiting: Waiting, stamps_by_us: bool) -> PumpConfig {
     let usual = PumpConfig::default();
     match waiting {
+        Waiting::Auto if stamps_by_us => PumpConfig { coalesce: Coalesce::Never, ..usual },
         Waiting::Auto => usual,
         Waiting::Window(Span::ZERO) => PumpConfig { coalesce: Coalesce::Never, ..usual },
         Waiting::Window(window) => PumpConfig {

@@ -34,7 +34,7 @@ fn found(answers: impl Fn(u64) -> (u64, u64, i64)) -> StageFindings {
         recorders[usize::from(index % 2 == 0)].finish(&answer(index, due, input, cached, tokens));
     }
     let facts = Facts {
-        stages: vec![StageFacts { requested_rate: Some(100.0), due: None, is_ramp: false }],
+        stages: vec![StageFacts { requested_rate: Some(100.0), due: None, is_ramp: false, stolen: None }],
         ..Facts::default()
     };
     Findings::of(&recorders, &[], &facts, &Thresholds::default()).total

@@ -29,7 +29,7 @@ fn found() -> StageFindings {
         recorder.finish(&failure(1_140 + n, 2_000 * n, ErrorClass::Cancelled, false));
     }
     let facts = Facts {
-        stages: vec![StageFacts { requested_rate: Some(57.5), due: None, is_ramp: false }],
+        stages: vec![StageFacts { requested_rate: Some(57.5), due: None, is_ramp: false, stolen: None }],
         ..Facts::default()
     };
     Findings::of(&[recorder], &[], &facts, &Thresholds::default()).total
@@ -159,7 +159,7 @@ fn the_choices_of_one_request_are_one_observation() {
         recorder.finish(&timeline.finish(reply(8, None), due + Span::from_ms(9)));
     }
     let facts = Facts {
-        stages: vec![StageFacts { requested_rate: Some(15.0), due: None, is_ramp: false }],
+        stages: vec![StageFacts { requested_rate: Some(15.0), due: None, is_ramp: false, stolen: None }],
         ..Facts::default()
     };
     let found = Findings::of(&[recorder], &[], &facts, &Thresholds::default()).total;

@@ -17,7 +17,7 @@ fn judge(slo: &str, requests: &[Finished]) -> lowrho::analysis::SloFindings {
         shards[usize::from(finished.record().shard)].finish(finished);
     }
     let facts = Facts {
-        stages: vec![StageFacts { requested_rate: Some(1.0), due: None, is_ramp: false }],
+        stages: vec![StageFacts { requested_rate: Some(1.0), due: None, is_ramp: false, stolen: None }],
         slo,
         ..Facts::default()
     };

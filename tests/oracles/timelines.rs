@@ -27,7 +27,9 @@ fn kept(reads: &[(Arrival, Vec<Heard>)], undecided_count: bool) -> Vec<Vec<Kept>
                 Heard::Head { .. } => false,
                 Heard::Other | Heard::Done | Heard::End => true,
             });
-            let uncertainty = if met { arrival.stamp - arrival.earliest } else { Span::ZERO };
+            // A stamp of our own is uncertain even for the last event of a read.
+            let by_us = arrival.class == StampClass::User;
+            let uncertainty = if met || by_us { arrival.stamp - arrival.earliest } else { Span::ZERO };
             if delta.opens_event {
                 events.push(Vec::new());
             }
@@ -58,12 +60,13 @@ fn heard() -> impl Strategy<Value = Heard> {
 }
 
 fn reads() -> impl Strategy<Value = Vec<(Arrival, Vec<Heard>)>> {
-    vec((1_i64..50_000_000, 0_i64..300_000, vec(heard(), 0..5)), 0..20).prop_map(|reads| {
+    let class = prop_oneof![4 => Just(StampClass::Software), 1 => Just(StampClass::User)];
+    vec((1_i64..50_000_000, 0_i64..300_000, class, vec(heard(), 0..5)), 0..20).prop_map(|reads| {
         let mut stamp = START;
         let mut opened = false;
         reads
             .into_iter()
-            .map(|(after, early, mut heard)| {
+            .map(|(after, early, class, mut heard)| {
                 let before = stamp;
                 stamp += Span::from_ns(after);
                 let earliest = before.max(stamp - Span::from_ns(early));
@@ -77,7 +80,7 @@ fn reads() -> impl Strategy<Value = Vec<(Arrival, Vec<Heard>)>> {
                     }
                 }
                 opened = false;
-                (Arrival { stamp, earliest, class: StampClass::Software }, heard)
+                (Arrival { stamp, earliest, class }, heard)
             })
             .collect()
     })

@@ -1,6 +1,6 @@
 //! From traces to the summary: figures that can be worked out by hand arrive under their keys.
 
-use lowrho::analysis::{Facts, Findings, ShardFacts, Slo, StageFacts, Thresholds};
+use lowrho::analysis::{Facts, Findings, HostFacts, ShardFacts, Slo, StageFacts, TcpFacts, Thresholds};
 use lowrho::plan::{Limits, Plan, Raw};
 use lowrho::record::{Asked, Audit, Recorder, Timeline, Turn, Window, Work, WorkClass};
 use lowrho::report::{About, AboutShard, AboutStage, Quantile, RingAudit, Summary, Verdict};
@@ -82,11 +82,12 @@ fn audited(window: Window) -> Audit {
         audit.turn(&Turn {
             entered: at(ms * 1_000),
             planned_wake: woken,
+            latest_wake: Instant::NEVER,
             harvested: woken,
             ended: done,
             kernel: Span::ZERO,
             cpu: Span::from_us(200),
-            interrupted: false,
+            interrupted: None,
             polled: false,
         });
     }
@@ -100,12 +101,25 @@ fn summary() -> Summary {
         finish(index, &mut recorders[usize::try_from(index % 2).unwrap()]);
     }
     let facts = Facts {
-        stages: vec![StageFacts { requested_rate: Some(1_000.0), due: Some(REQUESTS), is_ramp: false }],
-        shards: vec![ShardFacts { reads: 10_000, ..ShardFacts::default() }; 2],
+        stages: vec![StageFacts {
+            requested_rate: Some(1_000.0),
+            due: Some(REQUESTS),
+            is_ramp: false,
+            stolen: None,
+        }],
+        shards: vec![ShardFacts { reads: 10_000, cpu: Some(2), ..ShardFacts::default() }; 2],
+        stamps: StampClass::Software,
         clock_bound: Span::from_ns(150),
         clock_steps: 0,
         interrupted: None,
         slo: Slo::default(),
+        host: HostFacts {
+            interface: Some("eth0".into()),
+            steal: Some(Span::from_ms(30)),
+            ..HostFacts::default()
+        },
+        tcp: TcpFacts { connections: 40, retransmits: 2, min_rtt: Some(Span::from_us(120)) },
+        idle_ttft: Some(Span::from_ms(4)),
     };
     let audits = [audited(window), audited(window)];
     let findings = Findings::of(&recorders, &audits, &facts, &Thresholds::default());
@@ -117,7 +131,6 @@ fn summary() -> Summary {
         }],
         shards: vec![
             AboutShard {
-                cpu: Some(2),
                 ring: RingAudit { enters: 7, reads_overtaken: 3, ..RingAudit::default() },
                 ..AboutShard::default()
             },
@@ -187,7 +200,11 @@ fn each_shard_has_its_own_audit() {
         assert_eq!(shard.service_mean_ns, Some(200_000));
         assert_eq!((shard.reads, shard.lateness_ns.max), (10_000, Some(100_000)));
     }
-    assert_eq!((client.shards[0].cpu, client.shards[1].cpu), (Some(2), None));
+    assert_eq!(
+        (client.shards[0].cpu, client.shards[0].steal_ns),
+        (Some(2), None),
+        "what was not read is null"
+    );
     assert_eq!((client.shards[0].ring.enters, client.shards[0].ring.reads_overtaken), (7, 3));
     assert_eq!((client.shards[1].ring.enters, client.shards[1].empty_turns), (0, 0));
     assert_eq!(client.stamps.clock_bound_ns, Some(150));
@@ -197,6 +214,31 @@ fn each_shard_has_its_own_audit() {
         Some(10_000 + 300),
         "the send's own uncertainty, and the clock's both ways"
     );
+}
+
+#[test]
+fn the_tail_of_ttft_is_divided_and_its_shares_add_up() {
+    let blame = summary().blame.unwrap();
+    assert_eq!((blame.client_ns, blame.network_ns), (10_300, Some(120_000)));
+    assert_eq!(blame.client_ns + blame.network_ns.unwrap() + blame.server_ns, blame.ttft_p99_ns);
+    let shares = [blame.client_share, blame.network_share, blame.server_share].map(Option::unwrap);
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+    assert_eq!(blame.server_idle_ns, Some(4_000_000 - 120_000), "the probe's TTFT holds a round trip too");
+    assert_eq!(blame.server_idle_ns.unwrap() + blame.server_load_ns.unwrap(), blame.server_ns);
+}
+
+#[test]
+fn what_the_host_and_tcp_counted_is_told_with_the_client() {
+    let client = summary().client;
+    let told = &client.surroundings;
+    assert_eq!((told.interface.as_deref(), told.steal_ns), (Some("eth0"), Some(30_000_000)));
+    assert_eq!(
+        (told.softnet_dropped, told.stamping_cpus.as_ref()),
+        (None, None),
+        "what was not read is null"
+    );
+    assert_eq!((told.tcp.retransmits, told.tcp.min_rtt_ns), (2, Some(120_000)));
+    assert!(client.caveats.iter().any(|caveat| caveat.starts_with("TCP sent 2 segments of ours again")));
 }
 
 #[test]

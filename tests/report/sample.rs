@@ -1,9 +1,10 @@
 //! Summaries as real runs leave them: a steady one, one in which much went wrong, one of several stages.
 
 use lowrho::report::{
-    Check, Distribution, Ended, Estimate, Good, Held, JobAudit, Latency, Lateness, LengthClass, Load, Ntpot,
-    Quantile, Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow,
-    Stage, Summary, Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
+    Blame, Check, Distribution, Ended, Estimate, Good, Held, JobAudit, Latency, Lateness, LengthClass, Load,
+    LostTurns, Neighbour, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share,
+    Simulator, Slo, SloTerm, Slow, Stage, Summary, Tcp, Throughput, TokenSources, Tokens, Unit, Verdict,
+    Wait, Waits, WithFailures,
 };
 use serde_json::json;
 
@@ -174,7 +175,13 @@ fn shard(number: u64, rho: f64) -> ShardAudit {
         turns: 60_000,
         reads: 172_000,
         coalesced_reads: 310,
-        run_delay_ns: Some(4_000_000),
+        interruptions: 96,
+        interrupted_ns: 41_000_000,
+        preempted: LostTurns { turns: 12, lost_ns: 41_000_000, longest_ns: 9_800_000 },
+        run_delay_ns: Some(44_000_000),
+        voluntary_switches: Some(59_000),
+        involuntary_switches: Some(31),
+        neighbours: vec![Neighbour { name: "nginx".into(), pid: 71, cpu_time_ns: 1_200_000_000 }],
         ..ShardAudit::default()
     }
 }
@@ -230,8 +237,26 @@ pub fn steady() -> Summary {
         slow(311, 151_000_000, 33_000, 21_000_000),
         slow(312, 150_000_000, 33_000, 20_500_000),
     ];
+    summary.blame = Some(Blame {
+        ttft_p99_ns: 22_110_000,
+        client_ns: 12_000,
+        client_share: Some(0.000_543),
+        network_ns: Some(21_000),
+        network_share: Some(0.000_95),
+        server_ns: 22_077_000,
+        server_share: Some(0.998_507),
+        server_idle_ns: Some(20_050_000),
+        server_load_ns: Some(2_027_000),
+    });
     let client = &mut summary.client;
     client.verdict = Verdict::Valid;
+    let surroundings = &mut client.surroundings;
+    surroundings.interface = Some("eth0".into());
+    surroundings.stamping_cpus = Some(vec![0, 1]);
+    surroundings.steal_ns = Some(30_000_000);
+    surroundings.stamping_steal_ns = Some(10_000_000);
+    surroundings.softnet_dropped = Some(0);
+    surroundings.tcp = Tcp { connections: 120, retransmits: 0, min_rtt_ns: Some(21_000) };
     client.shards = vec![shard(0, 0.212)];
     client.stamps.software = 172_000;
     client.stamps.clock_bound_ns = Some(180);
@@ -294,6 +319,9 @@ fn term(text: &str, state: Held, bound: f64, unit: Unit) -> SloTerm {
 /// A run in which much went wrong, on both sides.
 pub fn broken() -> Summary {
     let mut summary = steady();
+    let blame = summary.blame.as_mut().unwrap();
+    (blame.network_ns, blame.network_share) = (None, None);
+    (blame.server_idle_ns, blame.server_load_ns) = (None, None);
     summary.run.ended = Ended::Interrupted;
     let total = &mut summary.total;
     total.load.failed = 120;

@@ -148,3 +148,25 @@ fn the_way_of_waiting_is_kept_told_and_has_its_price() {
     let polled = coalesced("--busy-poll", "busy-polling", "busy-poll = true");
     assert!(long > polled && long >= 100, "{long} with a window, {polled} polling");
 }
+
+#[test]
+fn stamps_of_our_own_are_told_with_what_they_cost() {
+    let folder = Folder::new();
+    let output = run(&folder, "--sim --rate 100 --requests 100 --output-tokens 4 --stamps user");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let summary = folder.summary();
+    assert_eq!(count(&summary, "completed"), 100);
+    let client = &summary["client"];
+    let reads = client["shards"][0]["reads"].as_u64().unwrap();
+    assert_eq!(
+        (client["stamps"]["user"].as_u64(), client["stamps"]["software"].as_u64()),
+        (Some(reads), Some(0))
+    );
+    assert_eq!(client["stamps"]["lost"], 0, "no stamp was promised");
+    assert_eq!(client["stamps"]["clock_bound_ns"], 0, "no other clock is mapped");
+    let caveats = client["caveats"].as_array().unwrap().iter().filter_map(Value::as_str);
+    assert!(caveats.into_iter().any(|caveat| caveat.contains("--stamps user")), "{client}");
+    assert!(folder.rows().iter().all(|row| row["stamp"] == "user"));
+    // Each event is uncertain by the time since the look before, up to half a millisecond where nothing else happened.
+    assert!(folder.rows().iter().all(|row| ns(row, "uncertainty_ns").is_some_and(|ns| ns > 0)));
+}

@@ -6,7 +6,7 @@ use lowrho::plan::Waiting;
 use lowrho::record::{Record, ShardGauge};
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
 use lowrho::shard::{Control, Order, Orders, Shard, Standing};
-use lowrho::time::Span;
+use lowrho::time::{Span, StampClass};
 use lowrho::wire::{Api, Common, Method, RequestHead};
 use lowrho::workload::{PromptForm, Source, Workload, WorkloadSpec};
 use std::net::SocketAddr;
@@ -65,6 +65,7 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
     let load = Load::Closed { slots: Ramp::Flat(1.0), ramp: Span::ZERO, think: THINK.parse().unwrap() };
     let stage = Stage { load, extent: Extent::Requests(requests), warmup: Span::ZERO };
     let orders = Arc::new(Orders {
+        stamps: StampClass::Software,
         schedule: Schedule::new(vec![stage], Span::ZERO, 0).unwrap(),
         workload: workload(case, api, address),
         address,

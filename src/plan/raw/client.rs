@@ -27,6 +27,11 @@ pub struct ClientOptions {
     /// events of one stream meet in one read, and those are counted and bounded. 0 wakes for every arrival.
     #[arg(long, value_name = "SPAN")]
     pub coalesce: Option<Text>,
+    /// Who stamps what arrives: software (the kernel) or user (lowrho itself, when it reads)
+    ///
+    /// Stamps of our own make every latency contain the client's own waiting, as other load generators' latencies do.
+    #[arg(long, value_name = "CLASS")]
+    pub stamps: Option<Text>,
     /// Never sleep: the least lateness, for the whole of every shard's core
     #[arg(long, value_name = "BOOL")]
     pub busy_poll: Option<bool>,

@@ -2,6 +2,7 @@
 //!
 //! It prints what a [`Summary`] holds, so that a run and `report` on its directory print the same; it computes no figure.
 
+mod blame;
 mod client;
 mod head;
 mod latency;
@@ -38,6 +39,9 @@ pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Resu
     volume::write_load(summary, &mut page)?;
     latency::write(&summary.total, staged && stages::has_gaps(summary), style.verbose, &mut page)?;
     ntpot::write(&summary.total.ntpot, style.verbose, &mut page)?;
+    if let Some(blame) = &summary.blame {
+        blame::write(blame, &mut page)?;
+    }
     volume::write_throughput(&summary.total, &mut page)?;
     if let Some(slo) = &summary.total.slo {
         slo::write(slo, &mut page)?;
