@@ -50,6 +50,7 @@ fn help_is_no_mistake() {
         ["init", "-h"],
         ["rerun", "-h"],
         ["report", "-h"],
+        ["doctor", "-h"],
     ] {
         let output = lowrho(&arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
@@ -198,4 +199,32 @@ fn the_config_a_dry_run_prints_makes_the_same_plan() {
     let first = stdout(&lowrho(&arguments));
     fs::write(&file, &first).unwrap();
     assert_eq!(stdout(&lowrho(&["run", "--dry-run", "-c", file.to_str().unwrap()])), first);
+}
+
+#[test]
+fn the_doctor_tells_each_thing_with_its_state_and_sends_nothing() {
+    let output = lowrho(&["doctor", "--json"]);
+    let doctor: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let findings = doctor["findings"].as_array().unwrap();
+    for name in
+        ["kernel", "io_uring", "expected rho", "files", "ports", "locked memory", "governor", "clocksource"]
+    {
+        let finding = findings.iter().find(|finding| finding["name"] == name).expect(name);
+        let state = finding["state"].as_str().unwrap();
+        assert!(["ok", "warn", "fail", "unknown"].contains(&state), "{name}: {state}");
+        assert!(!finding["words"].as_str().unwrap().is_empty(), "{name}");
+    }
+    let failed = findings.iter().any(|finding| finding["state"] == "fail");
+    assert_eq!((doctor["ok"] == true, output.status.code()), (!failed, Some(i32::from(failed))));
+}
+
+#[test]
+fn the_doctor_judges_the_machine_for_the_run_it_is_asked_about() {
+    let words = |arguments: &[&str]| stdout(&lowrho(&[&["doctor"], arguments].concat()));
+    assert!(words(&[]).contains("no load was given"));
+    let busy = words(&["--url", "http://127.0.0.1:9", "--rate", "9000", "--shards", "1"]);
+    assert!(busy.lines().any(|line| line.starts_with("fail") && line.contains("expected rho")), "{busy}");
+    assert!(busy.contains("loopback has no interrupts"), "{busy}");
+    let refused = lowrho(&["doctor", "--url", "http://127.0.0.1:9", "--rate", "-1"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
 }

@@ -31,6 +31,8 @@ pub(super) enum Command {
     Rerun(Box<RerunArguments>),
     /// Print the report of a results directory again
     Report(ReportArguments),
+    /// See what a run would meet on this machine
+    Doctor(Box<DoctorArguments>),
 }
 
 #[derive(Args, Debug)]
@@ -93,6 +95,23 @@ pub(super) struct RerunArguments {
     /// Print the plan and its first request as a curl command, and send nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) raw: Raw,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho doctor
+  lowrho doctor --url http://192.0.2.7:8000 --rate 2000 --shards 4
+  lowrho doctor -c run.toml --json | jq '.findings[] | select(.state != \"ok\")'
+
+With the options of a run it judges the machine for that run; nothing is sent.
+Exit status: 0 nothing fails, 1 something does, 2 bad plan or usage.")]
+pub(super) struct DoctorArguments {
+    /// Take the options of this file where they are not given here
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(super) config: Option<PathBuf>,
     #[command(flatten)]
     pub(super) raw: Raw,
 }

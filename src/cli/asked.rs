@@ -20,6 +20,13 @@ pub enum Asked {
     DryRun(Box<Plan>, Invocation),
     /// Serve as the simulator.
     Sim(Box<SimPlan>),
+    /// See what a run would meet on this machine: this one, or any.
+    Doctor {
+        /// The run, if its options were given.
+        plan: Option<Box<Plan>>,
+        /// Whether to tell it as JSON.
+        json: bool,
+    },
     /// Print a config file to this place, or to stdout.
     Init(Option<PathBuf>),
     /// Print the report of a results directory.
@@ -100,10 +107,24 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, limits: &Limits) -> R
             let how = Invocation { rerun_of: Some(rerun.dir), ..Invocation::default() };
             planned(rerun.raw.over(file), rerun.dry_run, how, limits)
         }
+        Command::Doctor(doctor) => {
+            let file = doctor.config.as_deref().map(config).transpose()?.unwrap_or_default();
+            examined(doctor.raw.over(file), limits)
+        }
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, limits)?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Report(report) => Ok(Asked::Report { dir: report.dir, json: report.json }),
     }
+}
+
+/// The plan for a doctor: what this machine cannot do is for the doctor to say, not a reason to refuse the plan.
+fn examined(mut asked: Raw, limits: &Limits) -> Result<Asked, Refusal> {
+    let json = asked.output.json.take() == Some(true);
+    if asked == Raw::default() {
+        return Ok(Asked::Doctor { plan: None, json });
+    }
+    let lenient = Limits { memlock_bytes: None, kernel: None, io_uring_forbidden: None, ..limits.clone() };
+    Ok(Asked::Doctor { plan: Some(Box::new(Plan::new(asked, &lenient)?)), json })
 }
 
 fn planned(asked: Raw, dry_run: bool, mut how: Invocation, limits: &Limits) -> Result<Asked, Refusal> {

@@ -3,9 +3,9 @@
 use super::{Ending, Exit, Invocation, Signal};
 use crate::clock;
 use crate::host::{self, Facts};
-use crate::plan::{Plan, Require, SimPlan, format_cpus};
+use crate::plan::{self, Plan, Require, SimPlan, format_cpus};
 use crate::report::terminal::{self, Style, clean, spread};
-use crate::report::{Host, Summary, Verdict};
+use crate::report::{Doctor, Host, Summary, Verdict};
 use crate::run::{self, Done, Interrupts, RunError, Screen};
 use crate::sim::Sim;
 use crate::store::Results;
@@ -29,7 +29,7 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
     for nth in 0..plan.load.repeat {
         let plan = nth_run(plan, nth);
         let screen = Screen { show: show(&plan), out: io::stderr() };
-        match run::run(&plan, how.prompts.as_deref(), &host, &interrupts, screen) {
+        match run::run(&plan, how.prompts.as_deref(), &host, facts, &interrupts, screen) {
             Ok(done) => {
                 let exit = ending(&plan, &done, &interrupts).into();
                 match tell(&plan, &done) {
@@ -209,4 +209,12 @@ pub(super) fn report(dir: &Path, json: bool) -> io::Result<Exit> {
     let text = if json { summary.to_json() } else { page(&summary, false) };
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Good)
+}
+
+/// Tells what a run would meet on this machine.
+pub(super) fn doctor(facts: &Facts, plan: Option<&Plan>, json: bool) -> io::Result<Exit> {
+    let doctor = Doctor::of(&plan::judge(&run::examine(facts, plan), plan));
+    let text = if json { doctor.to_json() } else { doctor.text() };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(if doctor.ok { Exit::Good } else { Exit::Failed })
 }

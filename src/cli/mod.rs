@@ -32,6 +32,7 @@ pub fn main() -> ExitCode {
         Asked::Run(plan, how) => deeds::run(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
         Asked::Report { dir, json } => deeds::report(&dir, json),
+        Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),
     };
     match done {
         Ok(exit) => exit.into(),

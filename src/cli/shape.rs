@@ -49,12 +49,13 @@ pub(super) fn command(all: bool) -> Command {
         .mut_subcommands(short_help)
         .mut_subcommand("run", run)
         .mut_subcommand("rerun", run)
+        .mut_subcommand("doctor", run)
         .mut_subcommand("sim", |command| command.mut_args(|arg| alone(help_of(negative(arg), &of_sim))))
 }
 
 /// One line an option, in groups, for `--help` as for `-h`: sixty options would fill five screens otherwise.
 fn short_help(command: Command) -> Command {
-    let more = if matches!(command.get_name(), "run" | "rerun") {
+    let more = if matches!(command.get_name(), "run" | "rerun" | "doctor") {
         "Print help; --help for all options"
     } else {
         "Print help"

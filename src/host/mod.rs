@@ -11,6 +11,7 @@ mod neighbours;
 mod route;
 mod text;
 mod thread;
+mod topology;
 
 pub use cpu_times::{Softnet, Steal};
 pub use facts::{Facts, read};
@@ -18,3 +19,4 @@ pub use files::raise_files;
 pub use neighbours::{Neighbours, Spent};
 pub use route::Route;
 pub use thread::{Switches, ThreadFiles};
+pub use topology::Topology;

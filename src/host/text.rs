@@ -42,6 +42,11 @@ pub(super) fn run_delay(schedstat: &str) -> Option<Span> {
     Some(Span::from_ns(ns))
 }
 
+/// The mode of seccomp in a process's `status`.
+pub(super) fn seccomp(status: &str) -> Option<u8> {
+    value(status, "Seccomp")?.parse().ok()
+}
+
 /// Voluntary and involuntary switches in a thread's `status`.
 pub(super) fn switches(status: &str) -> Option<(u64, u64)> {
     let count = |field| value(status, field)?.parse::<u64>().ok();
@@ -222,6 +227,7 @@ mod tests {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
         assert_eq!(switches(status), Some((12, 3)));
         assert_eq!(switches("Name:\tx\n"), None);
+        assert_eq!((seccomp("Seccomp:\t2\nSeccomp_filters:\t1\n"), seccomp(status)), (Some(2), None));
     }
 
     #[test]

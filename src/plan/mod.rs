@@ -6,6 +6,7 @@
 mod check;
 mod client;
 mod cpus;
+mod doctor;
 mod expected;
 mod limits;
 mod load;
@@ -28,6 +29,7 @@ mod waiting;
 
 pub use client::{Client, SHARD_LOCKED_BYTES};
 pub use cpus::{format_cpus, parse_cpus};
+pub use doctor::{Finding, Health, Machine, judge};
 pub use expected::{EASY_RHO, EVENT_COST, GUESSED_E2E};
 pub use limits::Limits;
 pub use load::Load;

@@ -6,6 +6,7 @@ mod about;
 mod audit;
 mod client;
 mod distribution;
+mod doctor;
 pub mod figures;
 mod findings;
 mod ntpot;
@@ -22,6 +23,7 @@ pub use client::{
     Bias, BiasBound, Blame, Check, Client, Good, Reason, Stamps, Surroundings, Tcp, Unit, Verdict,
 };
 pub use distribution::{Distribution, Quantile, WithFailures};
+pub use doctor::{Doctor, DoctorFinding};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
 pub use schema::{SCHEMA_VERSION, summary_schema};
 pub use section::{Latency, Load, Section, Slow, Stage, Throughput, TokenSources, Tokens};

@@ -21,6 +21,7 @@ mod slots;
 mod socket;
 mod sockets;
 mod token;
+mod trial;
 
 pub use coalesce::Coalesce;
 pub use config::{PortUse, RingConfig, Stamps};
@@ -31,3 +32,4 @@ pub use handler::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, R
 pub use paths::Paths;
 pub use pump::{Pump, PumpConfig};
 pub use sockets::{Listener, Ring};
+pub use trial::RingFeatures;

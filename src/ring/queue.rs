@@ -49,6 +49,11 @@ impl Queue {
         Ok(Self { uring, min_wait, backlog: VecDeque::new(), enters: 0, overflows: 0, lost: 0 })
     }
 
+    /// Whether one enter can gather and wait.
+    pub(super) const fn min_wait(&self) -> bool {
+        self.min_wait
+    }
+
     pub(super) fn submitter(&self) -> Submitter<'_> {
         self.uring.submitter()
     }

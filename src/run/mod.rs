@@ -5,6 +5,7 @@
 mod address;
 mod conclusion;
 mod error;
+mod examination;
 mod exchange;
 mod fleet;
 mod histograms;
@@ -17,11 +18,12 @@ mod target;
 
 pub use conclusion::Done;
 pub use error::RunError;
+pub use examination::examine;
 pub use interrupt::Interrupts;
 pub use simulator::config as simulator_config;
 
 use crate::clock;
-use crate::host::Route;
+use crate::host::{Facts, Route};
 use crate::plan::{Output, Plan};
 use crate::report;
 use crate::schedule::Extent;
@@ -46,7 +48,7 @@ pub struct Screen<W> {
     pub out: W,
 }
 
-/// Makes one run of `plan` on `host`. `prompts` is the text of the plan's file of prompts, if it has one.
+/// Makes one run of `plan` on `host`, of which `facts` were read before any thread was pinned. `prompts` is the text of the plan's file of prompts, if it has one.
 ///
 /// # Errors
 /// Nothing was measured: the target cannot be driven, or we cannot drive it.
@@ -54,6 +56,7 @@ pub fn run(
     plan: &Plan,
     prompts: Option<&str>,
     host: &report::Host,
+    facts: &Facts,
     interrupts: &Interrupts,
     screen: Screen<impl Write + Send + 'static>,
 ) -> Result<Done, RunError> {
@@ -66,6 +69,7 @@ pub fn run(
     }
     let id = name(clock::unix_ns());
     let target = Target::look(&plan, prompts, &id, interrupts)?;
+    plan.caveats.extend(examination::preflight(facts, &plan, target.address));
     let results = directory(&plan.output, &target.model)?;
     results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
 
