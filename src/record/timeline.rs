@@ -126,7 +126,9 @@ impl Timeline {
             self.meet();
         }
         self.leave_read();
-        self.arrival = arrival;
+        // Nothing of an answer arrives before its request was sent.
+        let caused = self.sent.map_or(arrival.earliest, |sent| sent.max(arrival.earliest));
+        self.arrival = Arrival { earliest: caused.min(arrival.stamp), ..arrival };
         self.bytes += bytes as u64;
         self.met_in_read = false;
         self.stamp = self.stamp.max(Some(arrival.class));

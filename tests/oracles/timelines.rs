@@ -162,6 +162,21 @@ fn tens_of_thousands_of_timelines_fit_in_memory() {
 }
 
 #[test]
+fn an_answer_that_came_in_one_read_cannot_have_come_before_its_request_was_sent() {
+    let mut timeline = Timeline::new(asked(0, START), Vec::new());
+    timeline.departed(at_ms(10), at_ms(10));
+    // The harvest before was half a millisecond ago; the whole answer came 60 us after the request.
+    let stamp = at_ms(10) + Span::from_us(60);
+    let arrival = Arrival { stamp, earliest: stamp - Span::from_us(500), class: StampClass::Software };
+    timeline.read(arrival, 600);
+    for heard in [token(0, true, 1), token(0, true, 1), Heard::Done, Heard::End] {
+        timeline.hear(&heard);
+    }
+    let finished = timeline.finish(reply(2, None), stamp);
+    assert_eq!((finished.record().coalesced, finished.record().uncertainty), (1, Span::from_us(60)));
+}
+
+#[test]
 fn the_usual_end_of_last_token_usage_and_done_in_one_read_is_uncertain_by_that_read() {
     let mut timeline = Timeline::new(asked(0, START), Vec::new());
     timeline.departed(START, START);
