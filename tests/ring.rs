@@ -43,6 +43,7 @@ struct Heard {
     passes: Vec<Pass>,
     due: Vec<Instant>,
     echo: bool,
+    expects_nothing: bool,
     alive: Rc<()>,
 }
 
@@ -102,6 +103,10 @@ impl Handler for Heard {
 
     fn wake(&self) -> Option<Instant> {
         self.due.first().copied()
+    }
+
+    fn is_listening(&self) -> bool {
+        !self.expects_nothing
     }
 
     fn tick(&mut self, _ring: &mut Ring<Parts>, now: Instant) -> Option<Task> {
@@ -615,6 +620,19 @@ fn a_turn_with_nothing_to_do_ends_at_its_longest_sleep_or_at_the_next_due_thing(
     heard.due = vec![due];
     until(&mut pump, &mut heard, "ticked", |heard| heard.has(&Event::Ticked(due)));
     assert!(heard.passes.last().expect("a pass").ended >= due);
+}
+
+#[test]
+fn who_expects_nothing_is_left_asleep_until_something_is_due_and_still_hears_what_comes() {
+    let (mut pump, mut heard) = (pump(), Heard { expects_nothing: true, ..Heard::default() });
+    let due = clock::now() + Span::from_ms(30);
+    heard.due = vec![due];
+    let pass = pump.turn(&mut heard);
+    assert!(pass.harvested >= due && heard.has(&Event::Ticked(due)), "one sleep, whatever the longest is");
+    let (conn, mut peer) = connected(&mut pump, &mut heard);
+    heard.due = vec![clock::now() + PATIENCE * 10];
+    peer.write_all(b"unexpected").expect("room");
+    until(&mut pump, &mut heard, "read", |heard| heard.bytes(conn) == b"unexpected");
 }
 
 #[test]

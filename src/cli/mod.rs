@@ -19,6 +19,8 @@ use std::process::ExitCode;
 
 /// Does what the arguments of this process ask.
 pub fn main() -> ExitCode {
+    // Refused only by a sandbox: then memory is larger, and nothing else.
+    let _ = host::keep_pages_small();
     let facts = host::read();
     let asked = match read(std::env::args_os(), &limits(&facts)) {
         Ok(asked) => asked,

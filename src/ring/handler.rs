@@ -130,6 +130,12 @@ pub trait Handler {
     /// When [`Handler::tick`] wants to run next; `None` = only when something arrives.
     fn wake(&self) -> Option<Instant>;
 
+    /// Whether something may arrive whose instant matters. While nothing does, a pump with nothing due sleeps until
+    /// [`Handler::wake`]: no event's interval has to be kept short.
+    fn is_listening(&self) -> bool {
+        true
+    }
+
     /// Does the one most overdue thing and says what it was; `None` when nothing is due at `now`.
     /// Called after a harvest (so that timers see what has arrived) until it answers `None`; after a millisecond of it
     /// the next harvest goes first.

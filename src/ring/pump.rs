@@ -97,7 +97,7 @@ impl<P: Payload> Pump<P> {
         self.prepare(handler);
         let measured_from = self.is_measured().then(clock::thread_cpu);
         let entered = clock::now();
-        let latest_wake = self.latest_wake(entered, handler.wake());
+        let latest_wake = self.latest_wake(entered, handler.wake(), handler.is_listening());
         let gathering_ends = self.wait(entered, latest_wake);
         let measured = measured_from.map(|from| clock::thread_cpu() - from - self.cpu_reading);
         let harvested = clock::now();
@@ -176,15 +176,19 @@ impl<P: Payload> Pump<P> {
     }
 
     /// When the pass that begins is to wake though nothing has arrived; `entered` where it must not sleep at all.
-    fn latest_wake(&self, entered: Instant, due: Option<Instant>) -> Instant {
+    fn latest_wake(&self, entered: Instant, due: Option<Instant>, is_listening: bool) -> Instant {
         if self.is_behind || self.config.busy_poll {
             return entered;
         }
         let longest = entered + self.config.longest_sleep;
-        due.map_or(longest, |due| due.min(longest).max(entered))
+        match due {
+            Some(due) if is_listening => due.min(longest).max(entered),
+            Some(due) => due.max(entered),
+            None => longest,
+        }
     }
 
-    /// Sleeps in the ring; gives the end of the gathering, before which no arrival was to wake us.
+    /// Sleeps in the ring until `latest`; gives the end of the gathering, before which no arrival was to wake us.
     fn wait(&mut self, entered: Instant, latest: Instant) -> Instant {
         if latest <= entered {
             self.ring.queue.sweep();

@@ -23,6 +23,10 @@ impl Handler for Client {
         Some(self.next_wake())
     }
 
+    fn is_listening(&self) -> bool {
+        self.in_flight > 0
+    }
+
     fn tick(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
         self.step(ring, now)
     }
