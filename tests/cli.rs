@@ -1,6 +1,7 @@
 //! The program as its user meets it: help, plans printed, mistakes and their exit status. Nothing here is ever sent.
 
-use lowrho::plan::Raw;
+use lowrho::host;
+use lowrho::plan::{CARD_VERSION, Card, CardHost, Raw};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -11,7 +12,8 @@ fn lowrho(arguments: &[&str]) -> Output {
 
 fn with_key(arguments: &[&str], key: Option<&str>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
-    command.args(arguments).env_remove("OPENAI_API_KEY");
+    // A capacity card of this machine would change plans.
+    command.args(arguments).env_remove("OPENAI_API_KEY").env("XDG_CONFIG_HOME", "/nonexistent");
     if let Some(key) = key {
         command.env("OPENAI_API_KEY", key);
     }
@@ -47,6 +49,7 @@ fn help_is_no_mistake() {
         ["run", "--help"],
         ["run", "-h"],
         ["sim", "--help"],
+        ["floor", "-h"],
         ["init", "-h"],
         ["rerun", "-h"],
         ["report", "-h"],
@@ -82,6 +85,22 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
         (vec!["run", "--sim", "--rate", "5", "--out", "/"], "--out /: it must be new or empty"),
         (vec!["rerun", "no-such-results"], "config.toml: No such file"),
         (vec!["sim", "--ttft", "20"], "--ttft: \"20\" is refused"),
+        (
+            vec!["floor", "--rates", "2000,1000"],
+            "--rates: \"2000,1000\" is refused; accepted: 1 to 100 rates",
+        ),
+        (vec!["floor", "--rates", "fast"], "from 1 to 10000000 requests/s, ascending"),
+        (vec!["floor", "--rung", "2"], "write 2s"),
+        (vec!["floor", "--rung", "1ms"], "--rung: \"1ms\" is refused; accepted: 100ms to"),
+        (vec!["floor", "--output-tokens", "0"], "--output-tokens: \"0\" is refused"),
+        (vec!["floor", "--shards", "0"], "--shards: \"0\" is refused"),
+        (vec!["floor", "--repeat", "3"], "--repeat: \"3\" is refused; accepted: with --compare-waiting only"),
+        (
+            vec!["floor", "--url", "http://h", "--itl", "2ms"],
+            "--itl: \"2ms\" is refused; accepted: without --url",
+        ),
+        (vec!["floor", "--url", "h:80"], "write the scheme"),
+        (vec!["floor", "--out", "/"], "--out /: it must be new or empty"),
         (vec!["sim", "--fault", "explode:1"], "--fault: \"explode:1\" is refused"),
     ] {
         let output = lowrho(&arguments);
@@ -162,7 +181,7 @@ fn a_dry_run_tells_plan_rho_and_first_request_and_no_secret() {
     for said in [
         "target: http://h:8000/v1/chat/completions, model: m",
         "open loop, poisson, 1000 requests/s for 30s",
-        "16000 events/s at 8us each are an expected rho of 0.128 a shard",
+        "1000 requests/s and 16000 events/s at 8us an event are an expected rho of 0.128 a shard (a guess",
         "curl --no-buffer 'http://h:8000/v1/chat/completions'",
         "Authorization: Bearer $OPENAI_API_KEY",
         "X-API-Key: ***",
@@ -227,4 +246,63 @@ fn the_doctor_judges_the_machine_for_the_run_it_is_asked_about() {
     assert!(busy.contains("loopback has no interrupts"), "{busy}");
     let refused = lowrho(&["doctor", "--url", "http://127.0.0.1:9", "--rate", "-1"]);
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+}
+
+/// A card of this machine.
+fn card() -> Card {
+    let facts = host::read();
+    let host = CardHost { hostname: facts.hostname, kernel: facts.kernel, cpu_model: facts.cpu_model };
+    Card {
+        version: CARD_VERSION,
+        lowrho: env!("CARGO_PKG_VERSION").into(),
+        host,
+        made_unix_s: 1_800_000_000,
+        tokens_per_request: 8,
+        request_cost_ns: 10_000,
+        event_cost_ns: 2_500,
+        valid_requests_per_s: None,
+        valid_events_per_s: None,
+    }
+}
+
+#[test]
+fn a_capacity_card_of_this_host_sets_the_expected_rho() {
+    let folder = folder("card");
+    let file = folder.join("capacity.json");
+    fs::write(&file, card().to_json()).unwrap();
+    let name = file.to_str().unwrap();
+    let output = lowrho(&["run", "--dry-run", "--sim", "--rate", "1000", "--card", name]);
+    let text = stdout(&output);
+    let said = "16000 events/s at 10us a request and 2.5us an event are an expected rho of 0.050 a shard";
+    assert!(text.contains(said) && text.contains(&format!("capacity card {name}")), "{text}");
+    assert_eq!(Raw::from_toml(&text).unwrap().client.card, Some(name.into()), "the plan keeps its card");
+}
+
+#[test]
+fn a_capacity_card_of_another_host_is_refused_by_name_and_passed_over_in_its_usual_place() {
+    let folder = folder("card-of-elsewhere");
+    fs::create_dir(folder.join("lowrho")).unwrap();
+    let file = folder.join("lowrho").join("capacity.json");
+    let mut other = card();
+    other.host.kernel = "2.6.32".into();
+    fs::write(&file, other.to_json()).unwrap();
+
+    let asked = lowrho(&["run", "--dry-run", "--sim", "--rate", "9", "--card", file.to_str().unwrap()]);
+    assert_eq!(asked.status.code(), Some(2));
+    assert!(stderr(&asked).contains("another kernel (\"2.6.32\""), "{}", stderr(&asked));
+    let missing = lowrho(&["run", "--dry-run", "--sim", "--rate", "9", "--card", "no-such.json"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("--card no-such.json: No such file"), "{}", stderr(&missing));
+
+    let usual = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
+        command.args(["run", "--dry-run", "--sim", "--rate", "1000"]).args(arguments);
+        stdout(&command.env("XDG_CONFIG_HOME", &folder).output().unwrap())
+    };
+    let text = usual(&[]);
+    assert!(
+        text.contains("caveat: the capacity card is not used") && text.contains("8us an event"),
+        "{text}"
+    );
+    assert!(!usual(&["--card", "none"]).contains("caveat"), "none asks for no card");
 }

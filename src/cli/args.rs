@@ -1,6 +1,6 @@
 //! The subcommands and what is theirs alone; the options of a run are declared in `plan`.
 
-use crate::plan::{Raw, SimOptions};
+use crate::plan::{FloorOptions, Raw, SimOptions};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -23,6 +23,8 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     /// Drive one target and report
     Run(Box<RunArguments>),
+    /// Measure how low this client can go here, and what it costs
+    Floor(Box<FloorArguments>),
     /// Run the embedded server
     Sim(Box<SimArguments>),
     /// Print a commented config file
@@ -56,6 +58,21 @@ pub(super) struct RunArguments {
     pub(super) dry_run: bool,
     #[command(flatten)]
     pub(super) raw: Raw,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho floor
+  lowrho floor --rates 1000,2000,4000 --rung 5s --json
+  lowrho floor --compare-waiting --rates 1000,4000 --repeat 3
+
+Drives a server that answers at once, a few seconds at each rate, until a gate of the verdict
+breaks; a rung that is not valid is measured once more. Prints what was measured, and keeps a
+capacity card that --shards auto and --dry-run of lowrho run read (docs/FLOOR.md).")]
+pub(super) struct FloorArguments {
+    #[command(flatten)]
+    pub(super) floor: FloorOptions,
 }
 
 #[derive(Args, Debug)]

@@ -2,8 +2,9 @@
 
 use super::Exit;
 use super::args::{Arguments, Command};
-use super::shape;
-use crate::plan::{Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, Text};
+use super::{card, limits, shape};
+use crate::host::Facts;
+use crate::plan::{FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, Text};
 use clap::FromArgMatches;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -18,6 +19,8 @@ pub enum Asked {
     Run(Box<Plan>, Invocation),
     /// Print what such a run would be.
     DryRun(Box<Plan>, Invocation),
+    /// Measure how low this client can go here.
+    Floor(Box<FloorPlan>),
     /// Serve as the simulator.
     Sim(Box<SimPlan>),
     /// See what a run would meet on this machine: this one, or any.
@@ -86,11 +89,11 @@ impl From<PlanError> for Refusal {
     }
 }
 
-/// Reads what `arguments`, the name of the program first, ask for on a machine with these `limits`.
+/// Reads what `arguments`, the name of the program first, ask for on a machine of these `facts`.
 ///
 /// # Errors
 /// Usage, unreadable files, and plans that cannot be: nothing was done yet.
-pub fn read(arguments: impl IntoIterator<Item = OsString>, limits: &Limits) -> Result<Asked, Refusal> {
+pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Result<Asked, Refusal> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let all = arguments.iter().any(|argument| argument == "--help");
     let matches = shape::command(all).try_get_matches_from(arguments).map_err(Refusal::Usage)?;
@@ -98,38 +101,54 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, limits: &Limits) -> R
         Command::Run(run) => {
             let file = run.config.as_deref().map(config).transpose()?.unwrap_or_default();
             let how = Invocation { config: run.config, ..Invocation::default() };
-            planned(run.raw.over(file), run.dry_run, how, limits)
+            planned(run.raw.over(file), run.dry_run, how, facts)
         }
         Command::Rerun(rerun) => {
             let mut file = config(&rerun.dir.join("config.toml"))?;
             // The saved one names the results that are there already.
             file.output.out = None;
             let how = Invocation { rerun_of: Some(rerun.dir), ..Invocation::default() };
-            planned(rerun.raw.over(file), rerun.dry_run, how, limits)
+            planned(rerun.raw.over(file), rerun.dry_run, how, facts)
         }
         Command::Doctor(doctor) => {
             let file = doctor.config.as_deref().map(config).transpose()?.unwrap_or_default();
-            examined(doctor.raw.over(file), limits)
+            examined(doctor.raw.over(file), facts)
         }
-        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, limits)?))),
+        Command::Floor(floor) => {
+            let plan = FloorPlan::new(&floor.floor, &limits(facts))?;
+            if let Some(dir) = plan.out.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
+                return Err(occupied(dir));
+            }
+            Ok(Asked::Floor(Box::new(plan)))
+        }
+        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Report(report) => Ok(Asked::Report { dir: report.dir, json: report.json }),
     }
 }
 
 /// The plan for a doctor: what this machine cannot do is for the doctor to say, not a reason to refuse the plan.
-fn examined(mut asked: Raw, limits: &Limits) -> Result<Asked, Refusal> {
+fn examined(mut asked: Raw, facts: &Facts) -> Result<Asked, Refusal> {
     let json = asked.output.json.take() == Some(true);
     if asked == Raw::default() {
         return Ok(Asked::Doctor { plan: None, json });
     }
-    let lenient = Limits { memlock_bytes: None, kernel: None, io_uring_forbidden: None, ..limits.clone() };
+    let lenient =
+        Limits { memlock_bytes: None, kernel: None, io_uring_forbidden: None, ..carded(&asked, facts)? };
     Ok(Asked::Doctor { plan: Some(Box::new(Plan::new(asked, &lenient)?)), json })
 }
 
-fn planned(asked: Raw, dry_run: bool, mut how: Invocation, limits: &Limits) -> Result<Asked, Refusal> {
+/// What `facts` mean for a plan, with the costs of the capacity card that it asks for, or of the usual one.
+fn carded(asked: &Raw, facts: &Facts) -> Result<Limits, Refusal> {
+    let card = asked.client.card.as_ref().map(Text::as_str);
+    let cost = card::cost(card, card::usual_place().as_deref(), facts)?;
+    Ok(Limits { cost, ..limits(facts) })
+}
+
+fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Result<Asked, Refusal> {
     let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), asked);
-    let plan = Box::new(Plan::new(asked, limits)?);
+    let limits = carded(&asked, facts)?;
+    let plan = Box::new(Plan::new(asked, &limits)?);
     if let Prompts::File(path) = &plan.payload.prompts {
         let refuse = |why: &dyn Display| Refusal::File(format!("--prompts {path}: {why}"));
         let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
@@ -137,10 +156,14 @@ fn planned(asked: Raw, dry_run: bool, mut how: Invocation, limits: &Limits) -> R
         how.prompts = Some(text);
     }
     if let Some(dir) = plan.output.dir.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
-        let why = "it must be new or empty, so that no earlier results are lost: name another";
-        return Err(Refusal::File(format!("--out {dir}: {why}")));
+        return Err(occupied(dir));
     }
     Ok(if dry_run { Asked::DryRun(plan, how) } else { Asked::Run(plan, how) })
+}
+
+fn occupied(dir: &str) -> Refusal {
+    let why = "it must be new or empty, so that no earlier results are lost: name another";
+    Refusal::File(format!("--out {dir}: {why}"))
 }
 
 /// Whether something is there that results would be mixed with.

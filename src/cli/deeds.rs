@@ -66,7 +66,7 @@ fn nth_run(plan: &Plan, nth: u32) -> Plan {
     plan
 }
 
-fn machine(facts: &Facts) -> Host {
+pub(super) fn machine(facts: &Facts) -> Host {
     Host {
         cpus: facts.cpus.len() as u64,
         cpu_list: format_cpus(&facts.cpus),
@@ -125,9 +125,14 @@ fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
 }
 
 fn page(summary: &Summary, verbose: bool) -> String {
+    terminal::text(summary, &style(verbose))
+}
+
+/// How a report looks on this stdout.
+pub(super) fn style(verbose: bool) -> Style {
     let colour =
         io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    terminal::text(summary, &Style { colour, verbose, width: columns(io::stdout()) })
+    Style { colour, verbose, width: columns(io::stdout()) }
 }
 
 /// What is to be said of a run by its exit status.
@@ -155,7 +160,7 @@ fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-fn signal(interrupts: &Interrupts) -> Option<Signal> {
+pub(super) fn signal(interrupts: &Interrupts) -> Option<Signal> {
     match interrupts.status()? {
         143 => Some(Signal::Terminate),
         _ => Some(Signal::Interrupt),
@@ -163,7 +168,7 @@ fn signal(interrupts: &Interrupts) -> Option<Signal> {
 }
 
 /// The status of a run that measured nothing.
-fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
+pub(super) fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
     match error {
         RunError::Plan(_) => Exit::BadPlan,
         RunError::Target(_) => Exit::TargetFailed,

@@ -1,6 +1,6 @@
 //! What a run would be, printed: a config file whose comments tell the rest; sends nothing.
 
-use crate::plan::{EVENT_COST, Header, Plan, format_cpus};
+use crate::plan::{CostSource, Header, Plan, format_cpus};
 use crate::schedule::{Extent, Load};
 use crate::time::{Phase, format_span};
 use crate::workload::Request;
@@ -47,16 +47,26 @@ fn words(plan: &Plan) -> Vec<String> {
     }
     let client = &plan.client;
     lines.push(format!(
-        "client: {} on {}; {:.0} events/s at {} each are an expected rho of {:.3} a shard",
+        "client: {} on {}; {:.0} requests/s and {:.0} events/s at {} are an expected rho of {:.3} a shard ({})",
         counted(client.cpus.len(), "shard"),
         on(&client.cpus),
+        client.expected_requests_per_s,
         client.expected_events_per_s,
-        format_span(EVENT_COST),
-        client.expected_rho
+        client.cost,
+        client.expected_rho,
+        source(&client.cost.source)
     ));
     lines.push(format!("connections: at most {}; {}", client.connections, client.waiting));
     lines.extend(plan.caveats.iter().map(|caveat| format!("caveat: {caveat}")));
     lines
+}
+
+/// Where the costs come from.
+fn source(source: &CostSource) -> String {
+    match source {
+        CostSource::Guess | CostSource::Refused(_) => "a guess: lowrho floor measures this host".into(),
+        CostSource::Card(file) => format!("capacity card {file}"),
+    }
 }
 
 fn target(plan: &Plan) -> String {

@@ -2,9 +2,11 @@
 
 mod args;
 mod asked;
+mod card;
 mod deeds;
 mod dry_run;
 mod exit;
+mod floor;
 mod init;
 mod limits;
 mod shape;
@@ -22,7 +24,7 @@ pub fn main() -> ExitCode {
     // Refused only by a sandbox: then memory is larger, and nothing else.
     let _ = host::keep_pages_small();
     let facts = host::read();
-    let asked = match read(std::env::args_os(), &limits(&facts)) {
+    let asked = match read(std::env::args_os(), &facts) {
         Ok(asked) => asked,
         Err(refusal) => return refusal.tell(),
     };
@@ -32,6 +34,7 @@ pub fn main() -> ExitCode {
             dry_run::print(&plan, how.prompts.as_deref(), &mut io::stdout().lock()).map(|()| Exit::Good)
         }
         Asked::Run(plan, how) => deeds::run(&plan, &how, &facts),
+        Asked::Floor(plan) => floor::floor(&plan, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
         Asked::Report { dir, json } => deeds::report(&dir, json),
         Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),

@@ -1,7 +1,7 @@
 //! The shape of the command: what is alike for many options is said here once, not on each. Reads no argument.
 
 use super::args::Arguments;
-use crate::plan::{Raw, SIM_LISTEN};
+use crate::plan::{FloorOptions, Raw, SIM_LISTEN};
 use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
@@ -50,6 +50,10 @@ pub(super) fn command(all: bool) -> Command {
         .mut_subcommand("run", run)
         .mut_subcommand("rerun", run)
         .mut_subcommand("doctor", run)
+        .mut_subcommand("floor", |command| {
+            let defaults = FloorOptions::default_flags();
+            command.mut_args(|arg| help_of(truth(negative(arg)), &defaults))
+        })
         .mut_subcommand("sim", |command| command.mut_args(|arg| alone(help_of(negative(arg), &of_sim))))
 }
 

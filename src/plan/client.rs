@@ -1,9 +1,10 @@
 //! The options of our own side to shards and connections, and whether this machine can carry them; pins and opens nothing.
 
+use super::cost::{Cost, CostSource, Demand};
 use super::raw::Raw;
 use super::reading::{Given, Place, Reading, option};
 use super::{Limits, Load, Payload, SimPlan, Waiting, cpus, expected, format_cpus, pool, waiting};
-use crate::time::{StampClass, format_span};
+use crate::time::StampClass;
 
 /// Our own side: shards and connections.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -18,9 +19,13 @@ pub struct Client {
     pub waiting: Waiting,
     /// Who stamps what arrives.
     pub stamps: StampClass,
+    /// Requests per second at the load's peak, as far as they can be told before the run.
+    pub expected_requests_per_s: f64,
     /// Streamed events per second at the load's peak, as far as they can be told before the run.
     pub expected_events_per_s: f64,
-    /// The utilization of each shard that follows at [`expected::EVENT_COST`].
+    /// What they are expected to cost.
+    pub cost: Cost,
+    /// The utilization of each shard that follows.
     pub expected_rho: f64,
 }
 
@@ -40,11 +45,14 @@ pub(super) fn read(
     machine(r, limits);
     let cores = cores(r, raw, limits, sim, &mut caveats);
     let itl = sim.map(SimPlan::expected_itl);
-    let events_per_s = expected::events_per_s(load, payload, itl);
+    let demand = expected::demand(load, payload, itl);
+    if let CostSource::Refused(why) = &limits.cost.source {
+        caveats.push(format!("the capacity card is not used: {why}; lowrho floor makes a new one"));
+    }
     let most = cores.len().min(load.slots().unwrap_or(usize::MAX)).max(1);
     let shards = match option!(raw.client.shards) {
         given if given.value.is_some_and(|text| text.as_str() == "auto") => {
-            expected::shards(events_per_s, most)
+            expected::shards(demand, &limits.cost, most)
         }
         given => explicit_shards(r, given, most, &cores),
     };
@@ -56,12 +64,12 @@ pub(super) fn read(
              is used up; raise the quota (docker run --cpus, cpu.max) or take fewer shards"
         ));
     }
-    let expected_rho = expected::rho(events_per_s, shards);
+    let expected_rho = expected::rho(demand, &limits.cost, shards);
     if expected_rho > 0.5 {
         caveats.push(format!(
-            "the expected rho of a shard is {expected_rho:.2} at {} an event: above 0.5 the client's own queueing \
+            "the expected rho of a shard is {expected_rho:.2} at {}: above 0.5 the client's own queueing \
              shows; give it more cores (--cpus) or a lower rate",
-            format_span(expected::EVENT_COST)
+            limits.cost
         ));
     }
     memlock(r, limits, threads);
@@ -69,8 +77,19 @@ pub(super) fn read(
     let preconnect = raw.client.no_preconnect != Some(true);
     let waiting = waiting::read(r, raw);
     let stamps = r.word(option!(raw.client.stamps), &STAMPS).unwrap_or_default();
-    let expected_events_per_s = events_per_s;
-    (Client { cpus, connections, preconnect, waiting, stamps, expected_events_per_s, expected_rho }, caveats)
+    let Demand { requests_per_s, events_per_s } = demand;
+    let client = Client {
+        cpus,
+        connections,
+        preconnect,
+        waiting,
+        stamps,
+        expected_requests_per_s: requests_per_s,
+        expected_events_per_s: events_per_s,
+        cost: limits.cost.clone(),
+        expected_rho,
+    };
+    (client, caveats)
 }
 
 /// What no option can change.

@@ -14,6 +14,7 @@ fn limits() -> Limits {
         memlock_bytes: Some(8 * 1024 * 1024),
         kernel: Some((6, 18)),
         io_uring_forbidden: None,
+        cost: Cost::default(),
     }
 }
 
@@ -342,6 +343,37 @@ fn automatic_shards_keep_the_expected_rho_low() {
         assert_eq!(plan.client.cpus.len(), shards, "{rate}/s x {tokens}: rho {}", plan.client.expected_rho);
         assert_eq!(plan.caveats.is_empty(), plan.client.expected_rho <= 0.5);
     }
+}
+
+#[test]
+fn a_measured_cost_takes_the_place_of_the_guess() {
+    let cost =
+        Cost { request: Span::from_us(10), event: Span::from_us(4), source: CostSource::Card("c".into()) };
+    let limits = Limits { cost, ..limits() };
+    // rho per shard = (rate x 10 us + rate x tokens x 4 us) / shards.
+    for (rate, tokens, shards, rho) in [
+        (1000, 16, 1, 0.074),
+        (5000, 12, 1, 0.29),
+        (5000, 16, 2, 0.185),
+        (10_000, 20, 3, 0.3),
+        (30_000, 20, 4, 0.675),
+    ] {
+        let toml = format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}");
+        let client = Plan::new(raw(&toml), &limits).unwrap().client;
+        assert_eq!(client.cpus.len(), shards, "{rate}/s x {tokens}: rho {}", client.expected_rho);
+        assert!((client.expected_rho - rho).abs() < 1e-9, "{rate}/s x {tokens}: rho {}", client.expected_rho);
+    }
+    let toml = format!("{URL}[load]\nrate = 30000\n[payload]\noutput-tokens = 20");
+    let caveats = Plan::new(raw(&toml), &limits).unwrap().caveats;
+    assert!(caveats.iter().any(|words| words.contains("at 10us a request and 4us an event")), "{caveats:?}");
+}
+
+#[test]
+fn a_card_that_is_not_used_is_a_caveat() {
+    let limits = Limits { cost: Cost::refused("of another kernel".into()), ..limits() };
+    let plan = Plan::new(raw(&format!("{URL}[load]\nrate = 1000")), &limits).unwrap();
+    assert!(plan.caveats[0].contains("of another kernel"), "{:?}", plan.caveats);
+    assert!((plan.client.expected_rho - 0.128).abs() < 1e-9, "the guess stands");
 }
 
 #[test]

@@ -40,10 +40,12 @@ pub struct AboutStage {
 }
 
 /// What one shard's surroundings counted, beyond what the verdict looks at.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct AboutShard {
     /// CPU time of its thread over the run.
     pub cpu_time_ns: Option<i64>,
+    /// The kernel's share of that CPU time, by its own accounting in ticks.
+    pub kernel_share: Option<f64>,
     /// Receives that ended for want of buffers.
     pub buffer_shortages: u64,
     /// What its ring counted.

@@ -60,6 +60,8 @@ pub struct ShardAudit {
     pub neighbours: Vec<Neighbour>,
     /// CPU time of the shard's thread, kernel included.
     pub cpu_time_ns: Option<i64>,
+    /// The kernel's share of that CPU time, by its own accounting in ticks (mostly of 10 ms).
+    pub kernel_share: Option<f64>,
     /// Turns of the pump.
     pub turns: u64,
     /// Of them, those that found nothing to do.

@@ -247,6 +247,7 @@ fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &
             .map(|(number, (((queue, recorder), facts), about))| ShardAudit {
                 shard: number.try_into().expect("a number of shards fits 64 bits"),
                 cpu_time_ns: about.cpu_time_ns,
+                kernel_share: about.kernel_share,
                 buffer_shortages: about.buffer_shortages,
                 ring: about.ring,
                 ..shard(queue, recorder, facts)

@@ -228,6 +228,7 @@ impl Merged {
                 about.ring = ring_audit(&counters);
                 facts.failed = outcome.died;
                 about.cpu_time_ns = Some(outcome.cpu_time.as_ns());
+                about.kernel_share = outcome.cpu_times.and_then(|times| times.kernel_share());
                 about.buffer_shortages = counters.enobufs;
                 let (software, user) = match orders.stamps {
                     StampClass::User => (0, counters.reads),

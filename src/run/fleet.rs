@@ -270,7 +270,7 @@ fn failure(member: &mut Member) -> RunError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Limits, Plan, Raw};
+    use crate::plan::{Cost, Limits, Plan, Raw};
     use crate::run::{orders, target::Target};
     use crate::sim::{Sim, SimConfig};
     use crate::watch::Show;
@@ -299,6 +299,7 @@ mod tests {
             memlock_bytes: None,
             kernel: None,
             io_uring_forbidden: None,
+            cost: Cost::default(),
         };
         let asked = format!(
             "[target]\nurl = \"http://{address}\"\n[load]\nrate = 100\nduration = \"1s\"\n[payload]\noutput-tokens = 2\n"

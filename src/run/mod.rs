@@ -8,6 +8,7 @@ mod error;
 mod examination;
 mod exchange;
 mod fleet;
+mod floor;
 mod histograms;
 mod interrupt;
 mod off_core;
@@ -19,6 +20,7 @@ mod target;
 pub use conclusion::Done;
 pub use error::RunError;
 pub use examination::examine;
+pub use floor::floor;
 pub use interrupt::Interrupts;
 pub use simulator::config as simulator_config;
 

@@ -5,7 +5,7 @@
 use super::client::{Client, IntervalSink, Orders, RowSink};
 use super::control::Standing;
 use super::measured::Measured;
-use crate::clock;
+use crate::clock::{self, CpuTimes};
 use crate::plan::Waiting;
 use crate::record::ShardGauge;
 use crate::ring::{Coalesce, Core, CoreError, Counters, Paths, PumpConfig, RingConfig, Stamps};
@@ -54,6 +54,8 @@ pub struct Outcome {
     pub clock_steps: u64,
     /// CPU time of its thread, kernel included.
     pub cpu_time: Span,
+    /// The same, split by the kernel's own accounting, where it tells.
+    pub cpu_times: Option<CpuTimes>,
     /// The failed assertion that ended it, if one did: what it counted until then stands.
     pub died: Option<String>,
 }
@@ -89,6 +91,7 @@ impl Shard {
             clock_bound,
             clock_steps,
             cpu_time: clock::thread_cpu(),
+            cpu_times: clock::thread_cpu_times(),
             died,
         })
     }

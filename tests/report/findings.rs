@@ -1,7 +1,7 @@
 //! From traces to the summary: figures that can be worked out by hand arrive under their keys.
 
 use lowrho::analysis::{Facts, Findings, HostFacts, ShardFacts, Slo, StageFacts, TcpFacts, Thresholds};
-use lowrho::plan::{Limits, Plan, Raw};
+use lowrho::plan::{Cost, Limits, Plan, Raw};
 use lowrho::record::{Asked, Audit, Recorder, Timeline, Turn, Window, Work, WorkClass};
 use lowrho::report::{About, AboutShard, AboutStage, Quantile, RingAudit, Summary, Verdict};
 use lowrho::time::{Arrival, Instant, Phase, Span, StampClass};
@@ -258,6 +258,7 @@ fn the_config_of_a_summary_is_the_effective_one_without_its_secrets() {
         cpu_quota: None,
         kernel: Some((6, 18)),
         io_uring_forbidden: None,
+        cost: Cost::default(),
     };
     let asked =
         "[target]\nurl = \"http://127.0.0.1:1/\"\nmodel = \"m\"\napi-key = \"hunter2\"\n[load]\nrate = 10\n";

@@ -124,8 +124,10 @@ fn rho(machine: &Machine, plan: Option<&Plan>) -> Finding {
         );
     };
     let (rho, shards) = (plan.client.expected_rho, plan.client.cpus.len());
-    let words =
-        format!("{rho:.2} of each of {shards} shards at {:.0} events/s", plan.client.expected_events_per_s);
+    let words = format!(
+        "{rho:.2} of each of {shards} shards at {:.0} events/s, {}",
+        plan.client.expected_events_per_s, plan.client.cost
+    );
     let health = match rho {
         rho if rho > plan.thresholds.rho_invalid => Health::Fail,
         rho if rho > plan.thresholds.rho_valid => Health::Warn,

@@ -12,6 +12,12 @@ pub struct ClientOptions {
     /// Cores to drive with: a number, or auto (the fewest with an expected rho of at most 0.3)
     #[arg(long, value_name = "N")]
     pub shards: Option<Text>,
+    /// Capacity card that tells what requests cost here, or none [default: the one that lowrho floor wrote]
+    ///
+    /// It gives the expected rho and the number of shards that keeps it at 0.3. A card of another host, kernel,
+    /// processor or lowrho is refused. Without one an event is taken to cost 8us.
+    #[arg(long, value_name = "FILE")]
+    pub card: Option<Text>,
     /// CPUs the shards may be pinned to, such as 0,2-5 [default: those this process may run on]
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<Text>,

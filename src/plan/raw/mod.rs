@@ -2,6 +2,7 @@
 //! Gives no option a meaning.
 
 mod client;
+mod floor;
 mod load;
 mod nearest;
 mod output;
@@ -13,6 +14,7 @@ mod toml_form;
 mod yielding;
 
 pub use client::ClientOptions;
+pub use floor::FloorOptions;
 pub use load::{LoadOptions, StageOptions};
 pub use nearest::nearest;
 pub use output::{OutputOptions, VerdictOptions};

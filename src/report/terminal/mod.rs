@@ -4,6 +4,7 @@
 
 mod blame;
 mod client;
+mod floor;
 mod head;
 mod latency;
 mod ntpot;
@@ -17,6 +18,7 @@ mod table;
 mod verdict;
 mod volume;
 
+pub use floor::floor;
 pub use page::{Style, clean};
 pub use spread::spread;
 

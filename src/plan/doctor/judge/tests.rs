@@ -1,7 +1,7 @@
 //! Recorded machines, judged.
 
 use super::*;
-use crate::plan::{Limits, Raw};
+use crate::plan::{Cost, Limits, Raw};
 
 /// A 2-core guest without a governor, as read there.
 fn guest() -> Machine {
@@ -68,6 +68,7 @@ fn plan(toml: &str, machine: &Machine) -> Plan {
         memlock_bytes: None,
         kernel: None,
         io_uring_forbidden: None,
+        cost: Cost::default(),
     };
     let asked = format!("[target]\nurl = \"http://192.0.2.1\"\n{toml}");
     Plan::new(Raw::from_toml(&asked).unwrap(), &limits).unwrap()
