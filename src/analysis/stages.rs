@@ -24,22 +24,29 @@ impl Stages {
             self.worst = number;
         }
     }
+
+    /// Where the numbers that are said are those of the first of them: `stages 0-3, as in 0`.
+    pub(super) fn as_in_the_first(&self) -> String {
+        let list = self.list();
+        if self.differ { format!("{list}, as in {}", self.numbers[0]) } else { list }
+    }
+
+    fn list(&self) -> String {
+        if let [only] = self.numbers.as_slice() {
+            return format!("stage {only}");
+        }
+        let runs = self.numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+            [only] => only.to_string(),
+            [first, .., last] => format!("{first}-{last}"),
+            [] => unreachable!("a run has a number"),
+        });
+        format!("stages {}", runs.collect::<Vec<_>>().join(", "))
+    }
 }
 
 impl fmt::Display for Stages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [only] = self.numbers.as_slice() {
-            return write!(f, "stage {only}");
-        }
-        f.write_str("stages")?;
-        for (n, run) in self.numbers.chunk_by(|a, b| a + 1 == *b).enumerate() {
-            f.write_str(if n == 0 { " " } else { ", " })?;
-            match run {
-                [only] => write!(f, "{only}")?,
-                [first, .., last] => write!(f, "{first}-{last}")?,
-                [] => unreachable!("a run has a number"),
-            }
-        }
+        f.write_str(&self.list())?;
         if self.differ { write!(f, " (worst: {})", self.worst) } else { Ok(()) }
     }
 }
@@ -58,5 +65,6 @@ mod tests {
         assert_eq!(stages.to_string(), "stages 0, 2-4");
         stages.add(9, false, true);
         assert_eq!(stages.to_string(), "stages 0, 2-4, 9 (worst: 9)");
+        assert_eq!(stages.as_in_the_first(), "stages 0, 2-4, 9, as in 0");
     }
 }

@@ -177,9 +177,10 @@ impl Verdict {
                 }
             }
             for caveat in &stage.caveats {
-                match caveats.iter_mut().find(|(other, _)| other == caveat) {
+                match caveats.iter_mut().find(|(other, _)| without_numbers(other).eq(without_numbers(caveat)))
+                {
                     None => caveats.push((caveat.clone(), Stages::of(number))),
-                    Some((_, stages)) => stages.add(number, true, false),
+                    Some((first, stages)) => stages.add(number, first == caveat, false),
                 }
             }
             for check in &stage.checks {
@@ -193,7 +194,9 @@ impl Verdict {
         for (reason, stages) in reasons {
             all.reason(Reason { words: format!("{stages}: {}", reason.words), ..reason });
         }
-        all.caveats = caveats.into_iter().map(|(caveat, stages)| format!("{stages}: {caveat}")).collect();
+        let told =
+            caveats.into_iter().map(|(words, stages)| format!("{}: {words}", stages.as_in_the_first()));
+        all.caveats = told.collect();
         all
     }
 }
@@ -204,6 +207,15 @@ impl Reason {
         let of = |reason: &Self| (reason.state, reason.check, reason.shard);
         of(self) == of(other) && self.remedy == other.remedy
     }
+}
+
+/// What a caveat says, whatever its numbers, but for a shard's: those that differ in nothing else are one.
+fn without_numbers(words: &str) -> impl Iterator<Item = &str> {
+    let mut before = "";
+    words.split(' ').map(move |word| {
+        let names_a_shard = std::mem::replace(&mut before, word) == "shard";
+        if names_a_shard { word } else { word.trim_matches(|c: char| c.is_ascii_digit() || c == '.') }
+    })
 }
 
 #[cfg(test)]
@@ -260,6 +272,14 @@ mod tests {
         let words: Vec<_> = all.reasons.iter().map(|r| r.words.as_str()).collect();
         assert_eq!(words, ["stages 2, 4: down", "stages 1-3 (worst: 2): 7 late"]);
         assert_eq!((all.state, all.caveats), (State::Invalid, vec!["stages 0-4: two CPUs".to_owned()]));
+    }
+
+    #[test]
+    fn caveats_that_differ_in_their_numbers_alone_are_one() {
+        let stages = ["7 of 20 waited", "12.5 of 30 waited", "the clock was set"]
+            .map(|caveat| Verdict { caveats: vec![caveat.into()], ..Verdict::default() });
+        let caveats = Verdict::over(stages.iter()).caveats;
+        assert_eq!(caveats, ["stages 0-1, as in 0: 7 of 20 waited", "stage 2: the clock was set"]);
     }
 
     #[test]

@@ -73,6 +73,10 @@ impl EventLog {
         &self.bytes
     }
 
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     pub fn delta(&mut self, entry: &Entry) {
         self.make_room();
         let mut header = if entry.opens_event { OPENS } else { JOINS };

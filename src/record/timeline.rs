@@ -229,6 +229,12 @@ impl Timeline {
         !self.log.bytes().is_empty()
     }
 
+    /// Bytes of memory that its log of events takes: about five for each token-bearing event.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.log.capacity()
+    }
+
     /// When it was sent, if it was.
     #[must_use]
     pub const fn sent(&self) -> Option<Instant> {

@@ -69,6 +69,9 @@ const BEAT: Span = Span::from_ms(10);
 /// Connections being opened ahead at once: a burst of SYNs over the server's backlog would cost seconds of retransmission.
 const OPENING_AT_ONCE: usize = 64;
 
+/// Logs of events are used again up to this size, in bytes: some 13,000 token-bearing events.
+const LARGEST_SPARE_LOG: usize = 64 << 10;
+
 /// A request that is due and could not be begun: the pool is at its limit.
 struct Waiting {
     ask: Ask,
@@ -304,7 +307,10 @@ impl Client {
             finished.keep_gaps();
         }
         let (record, log) = finished.into_parts();
-        self.logs.push(log);
+        // A log that grew beyond what answers need is not worth keeping for the next.
+        if log.capacity() <= LARGEST_SPARE_LOG {
+            self.logs.push(log);
+        }
         self.measured_open -= usize::from(record.phase == Phase::Measured);
         (self.rows)(record);
     }

@@ -16,6 +16,9 @@ const DRAIN: Span = Span::from_ms(50);
 /// connection that waits for the rest holds a place of the pool.
 const REFUSAL: Span = Span::from_s(1);
 
+/// What the log of a request's events may take before it counts as kept: 200,000 events, more than any honest answer has.
+const USUAL_LOG: usize = 1 << 20;
+
 /// One request in flight.
 #[derive(Debug)]
 pub struct Flight {
@@ -150,9 +153,10 @@ impl Flight {
         self.timeline.head().filter(|_| self.response.is_refused())
     }
 
-    /// Bytes of memory that its response was counted to keep between reads, and those it keeps now, which it is counted for.
+    /// Bytes of memory that it was counted to keep between reads, and those it keeps now, which it is counted for from now on:
+    /// what of its response is not whole yet, and an event log beyond the usual.
     pub fn recount(&mut self) -> (usize, usize) {
-        let now = self.response.kept();
+        let now = self.response.kept() + self.timeline.kept().saturating_sub(USUAL_LOG);
         (std::mem::replace(&mut self.counted, now), now)
     }
 
@@ -227,6 +231,28 @@ mod tests {
                 assert_eq!(reply.detail.as_deref(), Some("out of memory"));
             }
         }
+    }
+
+    #[test]
+    fn a_stream_without_end_is_counted_once_its_log_is_longer_than_any_answers() {
+        let mut flight = flight();
+        read(
+            &mut flight,
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
+            at_ms(30),
+            at_ms(20),
+        );
+        let thousand = EVENT.repeat(1_000);
+        for nth in 0..150 {
+            read(&mut flight, thousand.as_bytes(), at_ms(30 + nth), at_ms(30 + nth));
+        }
+        assert_eq!(flight.recount(), (0, 0));
+        for nth in 150..500 {
+            read(&mut flight, thousand.as_bytes(), at_ms(30 + nth), at_ms(30 + nth));
+        }
+        let (_, now) = flight.recount();
+        assert!(now > 100_000, "{now}");
+        assert_eq!(flight.recount(), (now, now));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How much memory the responses of a shard keep between reads, all together, and who must go when that is too much.
 //!
 //! It must not know what is kept. One response has bounds of its own (an event of 8 MiB); ten thousand hostile ones would take
-//! 80 GiB all the same.
+//! 80 GiB all the same, and one that never ends has a log of events that never ends.
 
 /// What all responses of a shard may keep, in bytes.
 const MOST: usize = 256 << 20;
