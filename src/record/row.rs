@@ -59,4 +59,6 @@ pub struct Record {
     pub counters: Counters,
     /// Gaps between token-bearing events, kept only under `--record-gaps`.
     pub gaps: Option<Box<[Span]>>,
+    /// How much earlier than its stamp each token-bearing event can have arrived, one for each choice of it; kept with the gaps.
+    pub uncertainties: Option<Box<[Span]>>,
 }

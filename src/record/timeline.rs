@@ -298,6 +298,7 @@ impl Timeline {
             stamp: self.stamp.unwrap_or(StampClass::User),
             counters: reply.counters,
             gaps: None,
+            uncertainties: None,
         };
         Finished::new(record, self.log.into_bytes(), reply.undecided_count)
     }

@@ -108,7 +108,8 @@ proptest! {
         }
         let mut reply = reply(tokens, None);
         reply.undecided_count = undecided_count;
-        let finished = timeline.finish(reply, over);
+        let mut finished = timeline.finish(reply, over);
+        finished.keep_gaps();
 
         let events = kept(&reads, undecided_count);
         let flat: Vec<&Kept> = events.iter().flatten().collect();
@@ -145,6 +146,9 @@ proptest! {
             }
         }
         prop_assert_eq!(record.stall, gaps.iter().map(|gap| gap.0).max());
+        prop_assert_eq!(record.gaps.as_deref(), Some(&*gaps.iter().map(|gap| gap.0).collect::<Vec<_>>()));
+        let uncertainties: Vec<Span> = flat.iter().map(|one| one.uncertainty).collect();
+        prop_assert_eq!(record.uncertainties.as_deref(), Some(&*uncertainties));
         let told: Vec<_> = finished.gaps().collect();
         prop_assert_eq!(told.len(), gaps.len());
         for (told, (span, earlier, later)) in told.iter().zip(&gaps) {

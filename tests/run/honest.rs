@@ -72,6 +72,23 @@ fn rows_and_histograms_tell_the_same_within_three_digits() {
 }
 
 #[test]
+fn recorded_gaps_lead_from_the_first_token_to_the_last_and_every_event_is_as_sure_as_the_row_says() {
+    let folder = Folder::new();
+    run(&folder, "--sim --rate 200 --requests 100 --output-tokens 5 --record-gaps");
+    let rows = folder.rows();
+    assert_eq!(rows.len(), 100);
+    for row in &rows {
+        let all = |key: &str| -> Vec<i64> {
+            row[key].as_array().unwrap().iter().map(|ns| ns.as_i64().unwrap()).collect()
+        };
+        let (gaps, uncertainties) = (all("gaps_ns"), all("uncertainties_ns"));
+        assert_eq!((gaps.len(), uncertainties.len()), (4, 5), "{row}");
+        assert_eq!(ns(row, "first_ns").unwrap() + gaps.iter().sum::<i64>(), ns(row, "last_ns").unwrap());
+        assert_eq!(uncertainties.iter().copied().max(), ns(row, "uncertainty_ns"), "{row}");
+    }
+}
+
+#[test]
 fn a_closed_loop_measures_exactly_so_many_requests() {
     let folder = Folder::new();
     let output =

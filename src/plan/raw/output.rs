@@ -15,7 +15,7 @@ pub struct OutputOptions {
     /// Requests that get a row in records.jsonl: none, failed, all
     #[arg(long, value_name = "WHICH")]
     pub records: Option<Text>,
-    /// Write every gap between tokens into the records
+    /// Write every gap between tokens, and how sure each arrival is, into the records
     #[arg(long, value_name = "BOOL")]
     pub record_gaps: Option<bool>,
     /// Kept with the results; may be given again
