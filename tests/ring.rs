@@ -663,6 +663,22 @@ fn sends_split_over_enters_depart_one_after_the_other() {
 }
 
 #[test]
+fn a_send_departs_before_it_leaves_also_when_other_entries_push_it_out() {
+    let config = RingConfig { entries: 4, sends_per_enter: 64, ..RingConfig::default() };
+    let (mut pump, mut heard) = (pump_with(&config, Coalesce::Never), Heard::default());
+    let (conn, mut peer) = connected(&mut pump, &mut heard);
+    let others: Vec<_> = (0..8).map(|_| connected(&mut pump, &mut heard)).collect();
+    pump.ring_mut().send(conn, heard.parts(&[b"x"]));
+    for (other, _) in &others {
+        pump.ring_mut().close(*other);
+    }
+    peer.read_exact(&mut [0]).expect("a full queue is submitted");
+    let seen = clock::now();
+    until(&mut pump, &mut heard, "departed", |heard| !heard.departures(conn).is_empty());
+    assert!(heard.departures(conn)[0].before <= seen);
+}
+
+#[test]
 fn a_ring_dropped_with_everything_in_flight_lets_go_of_it() {
     let (mut pump, mut heard) = (pump(), Heard::default());
     let (_, address) = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");

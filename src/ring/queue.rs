@@ -58,6 +58,11 @@ impl Queue {
         self.uring.submitter()
     }
 
+    /// Whether the next entry finds no room.
+    pub(super) fn is_full(&mut self) -> bool {
+        !self.backlog.is_empty() || self.uring.submission().is_full()
+    }
+
     /// Queues `entry`; submits what is queued when there is no room.
     ///
     /// # Safety

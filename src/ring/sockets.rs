@@ -371,8 +371,16 @@ impl<P: Payload> Ring<P> {
     /// As [`Queue::push`].
     unsafe fn ask(&mut self, entry: squeue::Entry, token: Token) {
         self.in_flight += 1;
+        self.make_room();
         // SAFETY: our caller's promise.
         unsafe { self.queue.push(entry.user_data(token.pack())) };
+    }
+
+    /// A full queue is submitted by the next entry: sends in it must not leave before the clock was read for them.
+    fn make_room(&mut self) {
+        if !self.asked.is_empty() && self.queue.is_full() {
+            self.flush();
+        }
     }
 
     /// Cancels what goes by `token`; its completion still comes.
@@ -386,6 +394,7 @@ impl<P: Payload> Ring<P> {
 
     /// Queues an entry whose completion matters to nobody.
     fn push_unheard(&mut self, entry: squeue::Entry) {
+        self.make_room();
         let quiet = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(Token::UNHEARD.pack());
         // SAFETY: cancels and closes point to nothing.
         unsafe { self.queue.push(quiet) };
