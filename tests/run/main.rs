@@ -7,6 +7,7 @@
 
 mod endings;
 mod floor;
+mod held_up;
 mod honest;
 mod hostile;
 mod program;
