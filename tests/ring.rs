@@ -45,6 +45,8 @@ struct Heard {
     echo: bool,
     expects_nothing: bool,
     alive: Rc<()>,
+    /// A connection of which nothing may have reached its peer that has not departed; looked at with every read.
+    watched: Option<(Conn, TcpStream)>,
 }
 
 impl Heard {
@@ -134,6 +136,10 @@ impl Handler for Heard {
 
     fn read(&mut self, ring: &mut Ring<Parts>, conn: Conn, read: Read<'_>) {
         self.events.push(Event::Read(conn, read.bytes.to_vec(), read.arrival, clock::now()));
+        if let Some((conn, peer)) = &self.watched {
+            let arrived = peer.peek(&mut [0; 64]).unwrap_or(0);
+            assert!(arrived <= self.departures(*conn).len(), "it left before the clock was read");
+        }
         if self.echo {
             ring.send(conn, self.parts(&[read.bytes]));
         }
@@ -676,6 +682,25 @@ fn a_send_departs_before_it_leaves_also_when_other_entries_push_it_out() {
     let seen = clock::now();
     until(&mut pump, &mut heard, "departed", |heard| !heard.departures(conn).is_empty());
     assert!(heard.departures(conn)[0].before <= seen);
+}
+
+#[test]
+fn a_send_that_waited_for_another_departs_before_it_leaves_also_when_the_harvest_goes_on() {
+    let (mut pump, mut heard) = (pump(), Heard::default());
+    let (conn, peer) = connected(&mut pump, &mut heard);
+    // More wakes than one enter runs, so that the harvest which brings the first send's end sweeps again.
+    let mut others: Vec<_> = (0..60).map(|_| connected(&mut pump, &mut heard)).collect();
+    peer.set_nonblocking(true).expect("loopback");
+    heard.watched = Some((conn, peer));
+    for round in 1..=20 {
+        others.iter_mut().for_each(|(_, other)| other.write_all(b"x").expect("room"));
+        pump.ring_mut().send(conn, heard.parts(&[b"1"]));
+        pump.ring_mut().send(conn, heard.parts(&[b"2"]));
+        until(&mut pump, &mut heard, "both have left, and all is read", |heard| {
+            heard.departures(conn).len() == 2 * round
+                && others.iter().all(|(other, _)| heard.bytes(*other).len() == round)
+        });
+    }
 }
 
 #[test]

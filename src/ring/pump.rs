@@ -217,6 +217,10 @@ impl<P: Payload> Pump<P> {
                 self.is_behind = true;
                 break;
             }
+            if self.ring.has_unasked_sends() {
+                // One that waited for another's completion would leave with the sweep, and the clock be read too late.
+                self.ring.flush();
+            }
             self.ring.queue.sweep();
             if self.ring.collect(sight, &mut self.harvest) < DEFERRED_AT_ONCE {
                 break;
