@@ -48,6 +48,8 @@ pub struct HostFacts {
     pub interface: Option<String>,
     /// CPUs that stamp what arrives there; `None` over loopback too, where the sender's own CPU does.
     pub stamping_cpus: Option<Vec<usize>>,
+    /// How long the card may hold a received packet back before it interrupts a CPU: so late can the kernel's stamps be.
+    pub moderation: Option<Span>,
     /// Time stolen from all CPUs together.
     pub steal: Option<Span>,
     /// Time stolen from the CPUs that stamp.

@@ -21,6 +21,8 @@ pub struct Client {
     pub stamps: StampClass,
     /// Requests per second at the load's peak, as far as they can be told before the run.
     pub expected_requests_per_s: f64,
+    /// Whether the network card may be told to stamp, where it does not.
+    pub enable_stamps: bool,
     /// Streamed events per second at the load's peak, as far as they can be told before the run.
     pub expected_events_per_s: f64,
     /// What they are expected to cost.
@@ -30,7 +32,8 @@ pub struct Client {
 }
 
 /// Who may stamp what arrives.
-const STAMPS: [(&str, StampClass); 2] = [("software", StampClass::Software), ("user", StampClass::User)];
+const STAMPS: [(&str, StampClass); 3] =
+    [("software", StampClass::Software), ("hardware", StampClass::Hardware), ("user", StampClass::User)];
 
 /// Reads section `[client]`, the load being known, and adds what had to be given up.
 pub(super) fn read(
@@ -77,6 +80,15 @@ pub(super) fn read(
     let preconnect = raw.client.no_preconnect != Some(true);
     let waiting = waiting::read(r, raw);
     let stamps = r.word(option!(raw.client.stamps), &STAMPS).unwrap_or_default();
+    let enable_stamps = raw.client.enable_hw_stamps == Some(true);
+    if enable_stamps && stamps != StampClass::Hardware {
+        r.note(
+            option!(@place client.enable_hw_stamps),
+            Some("true".into()),
+            "with --stamps hardware",
+            "leave it out, or ask for the card's stamps",
+        );
+    }
     let Demand { requests_per_s, events_per_s } = demand;
     let client = Client {
         cpus,
@@ -84,6 +96,7 @@ pub(super) fn read(
         preconnect,
         waiting,
         stamps,
+        enable_stamps,
         expected_requests_per_s: requests_per_s,
         expected_events_per_s: events_per_s,
         cost: limits.cost.clone(),

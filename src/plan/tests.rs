@@ -107,7 +107,13 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
             "soon",
             "auto, 0, or a span from 1us",
         ),
-        ("[load]\nrate = 5\n[client]\nstamps = \"nic\"", "--stamps", "nic", "software, user"),
+        ("[load]\nrate = 5\n[client]\nstamps = \"nic\"", "--stamps", "nic", "software, hardware, user"),
+        (
+            "[load]\nrate = 5\n[client]\nenable-hw-stamps = true",
+            "--enable-hw-stamps",
+            "true",
+            "with --stamps hardware",
+        ),
         ("[load]\nrate = 5\n[client]\ncoalesce = 250", "--coalesce", "250", "write 250s or 250ms"),
         ("[load]\nrate = 5\n[client]\ncoalesce = \"11ms\"", "--coalesce", "11ms", "to 10ms"),
         (

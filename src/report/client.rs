@@ -32,6 +32,8 @@ pub struct Surroundings {
     pub interface: Option<String>,
     /// CPUs that stamp what arrives there; null over loopback too, where the sender's own CPU does.
     pub stamping_cpus: Option<Vec<u64>>,
+    /// How long the network card may hold a received packet back before it interrupts a CPU (rx-usecs).
+    pub interrupt_moderation_ns: Option<i64>,
     /// Time stolen from all CPUs together.
     pub steal_ns: Option<i64>,
     /// Time stolen from the CPUs that stamp.

@@ -371,6 +371,7 @@ fn surroundings(facts: &Facts) -> Surroundings {
     Surroundings {
         interface: host.interface.clone(),
         stamping_cpus: host.stamping_cpus.as_ref().map(numbers),
+        interrupt_moderation_ns: host.moderation.map(Span::as_ns),
         steal_ns: host.steal.map(Span::as_ns),
         stamping_steal_ns: host.stamping_steal.map(Span::as_ns),
         softnet_dropped: host.softnet_dropped,

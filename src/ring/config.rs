@@ -9,6 +9,9 @@ use super::RingError;
 pub enum Stamps {
     /// `SO_TIMESTAMPING` in software: a read without its stamp counts as lost.
     Software,
+    /// The same, and the network card's own stamp wherever it makes one: a read without that counts as lost, and has the
+    /// kernel's.
+    Hardware,
     /// None: reads are stamped by us, when they are processed.
     Off,
 }

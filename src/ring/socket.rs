@@ -65,9 +65,13 @@ fn tcp(address: &SocketAddr, stamps: Stamps) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, Some(ipproto::TCP))?;
     sockopt::set_tcp_nodelay(&socket, true)?;
-    if stamps == Stamps::Software {
+    if stamps != Stamps::Off {
         // Made in the kernel's receive path (RX_SOFTWARE), and handed out with each read (SOFTWARE).
-        let wanted = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        let mut wanted = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        if stamps == Stamps::Hardware {
+            // The card's, as it made it, in the same control message.
+            wanted |= libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+        }
         set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, wanted.cast_signed())?;
     }
     Ok(socket)

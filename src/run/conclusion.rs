@@ -16,7 +16,7 @@ use crate::schedule::{Extent, Load};
 use crate::shard::{Measured, Orders};
 use crate::sim::SimHandle;
 use crate::store::{Results, RowWriter, RowsWritten};
-use crate::time::{Instant, Span, StampClass};
+use crate::time::{Instant, Span};
 use std::path::PathBuf;
 
 /// What a run leaves.
@@ -230,14 +230,9 @@ impl Merged {
                 about.cpu_time_ns = Some(outcome.cpu_time.as_ns());
                 about.kernel_share = outcome.cpu_times.and_then(|times| times.kernel_share());
                 about.buffer_shortages = counters.enobufs;
-                let (software, user) = match orders.stamps {
-                    StampClass::User => (0, counters.reads),
-                    StampClass::Hardware | StampClass::Software => {
-                        (counters.reads - counters.stamps_lost, counters.stamps_lost)
-                    }
-                };
-                self.stamps.software += software;
-                self.stamps.user += user;
+                self.stamps.hardware += counters.stamped_by_card;
+                self.stamps.software += counters.stamped_by_kernel;
+                self.stamps.user += counters.reads - counters.stamped_by_card - counters.stamped_by_kernel;
                 let Paths { connections, retransmits, min_rtt } = outcome.paths;
                 self.tcp.connections += connections;
                 self.tcp.retransmits += retransmits;
@@ -268,6 +263,8 @@ fn ring_audit(counters: &Counters) -> RingAudit {
         enters,
         reads: _,
         stamps_lost: _,
+        stamped_by_card: _,
+        stamped_by_kernel: _,
         overtaken,
         enobufs: _,
         rearmed,

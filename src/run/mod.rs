@@ -3,6 +3,7 @@
 //! It decides no number: it carries facts from where they are made to where they are judged.
 
 mod address;
+mod card;
 mod conclusion;
 mod error;
 mod examination;
@@ -72,10 +73,14 @@ pub fn run(
     let id = name(clock::unix_ns());
     let target = Target::look(&plan, prompts, &id, interrupts)?;
     plan.caveats.extend(examination::preflight(facts, &plan, target.address));
+    let route = Route::to(target.address);
+    // Until the shards have ended: dropped, it leaves the card as it was.
+    let stamping = card::stamping(&plan, &route)?;
     let results = directory(&plan.output, &target.model)?;
     results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
 
-    let orders = Arc::new(orders(&plan, &target));
+    let card = stamping.as_ref().map(|stamping| stamping.clock.clone());
+    let orders = Arc::new(Orders { card, ..orders(&plan, &target) });
     let (rows, intervals) = (RowQueue::new(plan.output.records), Intervals::new());
     let sinks = || (row_sink(&rows), intervals.sink());
     let fleet = Fleet::start(orders.clone(), &plan.client.cpus, plan.client.waiting, sinks, interrupts)?;
@@ -100,9 +105,10 @@ pub fn run(
         ));
     }
     let watched = windows(&orders.schedule.starting_at(start));
-    let surroundings = Surroundings::watch(plan.client.cpus.clone(), Route::to(orders.address), watched);
+    let surroundings = Surroundings::watch(plan.client.cpus.clone(), route, watched);
     let surroundings = fleet.or_end(surroundings.map_err(no_thread))?;
     let left = fleet.conduct(start, interrupts, &progress);
+    drop(stamping);
     progress.finish();
     let seen = surroundings.end();
 
@@ -147,6 +153,7 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
         preconnect: if client.preconnect { in_flight.min(client.connections) } else { 0 },
         bounds: plan.slo.bounds(),
         stamps: client.stamps,
+        card: None,
         record_gaps: plan.output.record_gaps,
         control: Control::default(),
     }

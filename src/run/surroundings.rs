@@ -6,6 +6,7 @@ use crate::analysis::{HostFacts, Neighbour, Stolen};
 use crate::clock;
 use crate::host::{Neighbours, Route, Softnet, Spent, Steal};
 use crate::record::Window;
+use crate::ring::Card;
 use crate::time::{Instant, Span};
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ impl Surroundings {
     /// # Errors
     /// No thread can be had.
     pub fn watch(cpus: Vec<usize>, route: Route, windows: Vec<Window>) -> io::Result<Self> {
+        let moderation = moderation(&route);
         let (stop, stopped) = bounded(1);
         let thread = Builder::new().name("lowrho-host".into()).spawn(move || {
             let mut account = Account::new(cpus, route, windows);
@@ -65,7 +67,9 @@ impl Surroundings {
                 }
                 if over {
                     account.steal(clock::now(), Steal::read());
-                    return account.conclude(softnet, Softnet::read());
+                    let mut seen = account.conclude(softnet, Softnet::read());
+                    seen.host.moderation = moderation;
+                    return seen;
                 }
             }
         })?;
@@ -80,6 +84,11 @@ impl Surroundings {
         drop(self.stop);
         self.thread.join().expect("watching the host does not panic")
     }
+}
+
+/// How long the card holds packets back, where it says so.
+fn moderation(route: &Route) -> Option<Span> {
+    Card::of(route.interface.as_deref()?).ok()?.moderation().ok()
 }
 
 /// Sums over what was read.
@@ -152,6 +161,7 @@ impl Account {
             host: HostFacts {
                 interface: self.route.interface.clone(),
                 stamping_cpus: self.route.stamping_cpus.clone(),
+                moderation: None,
                 steal: risen(&|steal| Some(steal.total)),
                 stamping_steal: stamping
                     .and_then(|cpus| cpus.iter().map(|cpu| risen(&|steal| steal.of_cpu(*cpu))).sum()),

@@ -11,6 +11,7 @@ use super::lines::{Line, Lines};
 use super::measured::Measured;
 use super::outbox::Outbox;
 use super::source::Ask;
+use crate::clock::CardClock;
 use crate::plan::Timeouts;
 use crate::record::{Bound, Finished, Interval, Record, ShardGauge};
 use crate::ring::{Conn, JobClass, Ring, Task};
@@ -48,6 +49,8 @@ pub struct Orders {
     pub bounds: Vec<Bound>,
     /// Who stamps what arrives.
     pub stamps: StampClass,
+    /// The clock of the card that stamps, if one does.
+    pub card: Option<Arc<CardClock>>,
     /// Whether records keep every gap.
     pub record_gaps: bool,
     /// What the run says to its shards.

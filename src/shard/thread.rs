@@ -71,17 +71,33 @@ impl Shard {
 
     fn run(self) -> Result<Outcome, CoreError> {
         let Self { number, cpu, waiting, orders, gauge, standing, rows, intervals } = self;
-        let by_us = orders.stamps == StampClass::User;
-        let stamps = if by_us { Stamps::Off } else { Stamps::Software };
+        let class = orders.stamps;
+        let by_us = class == StampClass::User;
+        let stamps = match class {
+            StampClass::Hardware => Stamps::Hardware,
+            StampClass::Software => Stamps::Software,
+            StampClass::User => Stamps::Off,
+        };
         let config = RingConfig { survey: true, stamps, ..RingConfig::default() };
-        let mut core = Core::new(Some(cpu), &config, pump_config(waiting, by_us))?;
+        let mut core = Core::new(
+            Some(cpu),
+            &config,
+            PumpConfig { card: orders.card.clone(), ..pump_config(waiting, by_us) },
+        )?;
         let mut client = Client::new(orders, number, gauge, standing, rows, intervals, clock::now());
         let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
         let died = run.err().map(|panic| words(&*panic));
-        let offset = core.pump().realtime_offset();
-        // Where we stamp ourselves no other clock is mapped.
-        let (clock_bound, clock_steps) =
-            if by_us { (Span::ZERO, 0) } else { (offset.bound(), offset.steps()) };
+        let pump = core.pump();
+        let offset = pump.realtime_offset();
+        let (clock_bound, clock_steps) = match (class, pump.card_offset()) {
+            // Where we stamp ourselves no other clock is mapped.
+            (StampClass::User, _) => (Span::ZERO, 0),
+            // Reads that the card did not stamp have the kernel's stamp, and its clock's bound.
+            (StampClass::Hardware, Some(card)) => {
+                (card.bound().max(offset.bound()), card.steps() + offset.steps())
+            }
+            (StampClass::Hardware, None) | (StampClass::Software, _) => (offset.bound(), offset.steps()),
+        };
         Ok(Outcome {
             number,
             cpu,

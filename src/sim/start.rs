@@ -154,6 +154,7 @@ impl Shard {
             busy_poll: false,
             longest_sleep: LONGEST_SLEEP,
             cpu_clock: true,
+            card: None,
         };
         let begun = Core::new(self.cpu, &self.ring, pump).map_err(SimError::Core).and_then(|mut core| {
             let (_, address) =

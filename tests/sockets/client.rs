@@ -66,6 +66,7 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
     let stage = Stage { load, extent: Extent::Requests(requests), warmup: Span::ZERO };
     let orders = Arc::new(Orders {
         stamps: StampClass::Software,
+        card: None,
         schedule: Schedule::new(vec![stage], Span::ZERO, 0).unwrap(),
         workload: workload(case, api, address),
         address,

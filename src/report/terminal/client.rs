@@ -221,9 +221,10 @@ fn surroundings(host: &Surroundings) -> String {
         format!(", {} of it from the cpus that stamp ({})", read_time(host.stamping_steal_ns), cpus.join(","))
     });
     format!(
-        "interface {}; {} stolen from all cpus{stamping}; softnet: {} packets dropped, {} squeezes; {} clock steps; \
+        "interface {}, interrupt moderation {}; {} stolen from all cpus{stamping}; softnet: {} packets dropped, {} squeezes; {} clock steps; \
          TCP: {} connections, {} segments sent again, least round trip {}",
         host.interface.as_deref().unwrap_or(NOT_READ),
+        read_time(host.interrupt_moderation_ns),
         read_time(host.steal_ns),
         read_count(host.softnet_dropped),
         read_count(host.softnet_squeezed),
