@@ -10,6 +10,7 @@ mod exchange;
 mod fleet;
 mod floor;
 mod histograms;
+mod imagination;
 mod interrupt;
 mod off_core;
 mod probe;
@@ -29,13 +30,14 @@ use crate::host::{Facts, Route};
 use crate::plan::{Output, Plan};
 use crate::report;
 use crate::schedule::Extent;
-use crate::shard::{Control, Orders, RowSink, windows};
+use crate::shard::{Control, Orders, RowSink, Sinks, windows};
 use crate::store::{Existing, Results, RowQueue};
 use crate::time::Span;
 use crate::watch::{Progress, Show};
-use conclusion::Story;
+use conclusion::{Gatherers, Story};
 use fleet::Fleet;
 use histograms::Intervals;
+use imagination::Traffics;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,7 +79,9 @@ pub fn run(
 
     let orders = Arc::new(orders(&plan, &target));
     let (rows, intervals) = (RowQueue::new(plan.output.records), Intervals::new());
-    let sinks = || (row_sink(&rows), intervals.sink());
+    let traffics = Traffics::new(plan.client.cpus.len());
+    let sinks =
+        |shard| Sinks { rows: row_sink(&rows), intervals: intervals.sink(), traffic: traffics.sink(shard) };
     let fleet = Fleet::start(orders.clone(), &plan.client.cpus, plan.client.waiting, sinks, interrupts)?;
 
     let start = fleet.begin();
@@ -87,6 +91,7 @@ pub fn run(
     let histograms = intervals.collect(log, plan.client.cpus.len());
     let no_thread = |error: std::io::Error| RunError::Own(format!("no thread is to be had: {error}"));
     let histograms = fleet.or_end(histograms.map_err(no_thread))?;
+    let imagination = fleet.or_end(traffics.imagine(&orders.schedule, start).map_err(no_thread))?;
     let Screen { show, out } = screen;
     let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ());
     let progress = fleet.or_end(progress.map_err(no_thread))?;
@@ -108,7 +113,7 @@ pub fn run(
 
     let ended = clock::now();
     let story = Story { plan: &plan, host, id, target, orders: &orders, start, start_unix_ns, ended, seen };
-    Ok(story.conclude(left, histograms, writer, sim, interrupts, &results))
+    Ok(story.conclude(left, Gatherers { histograms, writer, imagination }, sim, interrupts, &results))
 }
 
 /// The run's name: its second since 1970 and what is left of its nanoseconds, short and in order.

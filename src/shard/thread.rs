@@ -2,9 +2,10 @@
 //!
 //! It must not wait for other shards.
 
-use super::client::{Client, IntervalSink, Orders, RowSink};
+use super::client::{Client, Orders};
 use super::control::Standing;
 use super::measured::Measured;
+use super::sinks::Sinks;
 use crate::clock::{self, CpuTimes};
 use crate::plan::Waiting;
 use crate::record::ShardGauge;
@@ -30,10 +31,8 @@ pub struct Shard {
     pub gauge: Arc<ShardGauge>,
     /// How far it has come.
     pub standing: Arc<Standing>,
-    /// Where its finished records go.
-    pub rows: RowSink,
-    /// Where its histograms go as the run goes.
-    pub intervals: IntervalSink,
+    /// Where what it gathers goes.
+    pub sinks: Sinks,
 }
 
 /// What one shard leaves.
@@ -70,14 +69,15 @@ impl Shard {
     }
 
     fn run(self) -> Result<Outcome, CoreError> {
-        let Self { number, cpu, waiting, orders, gauge, standing, rows, intervals } = self;
+        let Self { number, cpu, waiting, orders, gauge, standing, sinks } = self;
         let by_us = orders.stamps == StampClass::User;
         let stamps = if by_us { Stamps::Off } else { Stamps::Software };
         let config = RingConfig { survey: true, stamps, ..RingConfig::default() };
         let mut core = Core::new(Some(cpu), &config, pump_config(waiting, by_us))?;
-        let mut client = Client::new(orders, number, gauge, standing, rows, intervals, clock::now());
+        let mut client = Client::new(orders, number, gauge, standing, sinks, clock::now());
         let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
         let died = run.err().map(|panic| words(&*panic));
+        client.close_traffic();
         let offset = core.pump().realtime_offset();
         // Where we stamp ourselves no other clock is mapped.
         let (clock_bound, clock_steps) =
