@@ -5,10 +5,12 @@
 use super::load::{load, throughput, window_length};
 use super::verdict::Verdict;
 use super::{
-    Bias, Blame, Distribution, Facts, Level, Load, NtpotSplit, ServerState, ShardQueue, SloFindings,
-    StageFacts, Stolen, Thresholds, Throughput, Trend, examine, hindrance,
+    Bias, Blame, Distribution, Facts, Level, Load, NtpotSplit, OtherClients, ServerState, ShardQueue,
+    SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, examine, hindrance,
 };
-use crate::record::{Audit, BLOCKS, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums};
+use crate::record::{
+    Audit, BLOCKS, Imagined, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums,
+};
 use crate::time::{Instant, Span};
 
 /// The findings of one stage, or of all together.
@@ -75,6 +77,8 @@ pub struct Findings {
     pub total: StageFindings,
     /// Whose the tail of TTFT is; `None` where the tail is undefined.
     pub blame: Option<Blame>,
+    /// What other clients would have said, where they were imagined.
+    pub others: Option<OtherClients>,
 }
 
 impl Findings {
@@ -120,7 +124,14 @@ impl Findings {
         let bound = total.bias.get(Metric::Ttft)[Level::P99.index()];
         let blame =
             p99.zip(bound).map(|(p99, bound)| Blame::of(p99, bound, facts.tcp.min_rtt, facts.idle_ttft));
-        Self { stages: found, total, blame }
+        Self { stages: found, total, blame, others: None }
+    }
+
+    /// The same with what imagined clients say of all stages.
+    #[must_use]
+    pub fn beside(mut self, imagined: &Imagined) -> Self {
+        self.others = Some(OtherClients::of(imagined, &self.total));
+        self
     }
 }
 

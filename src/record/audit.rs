@@ -252,6 +252,14 @@ impl Audit {
 /// The kernel's time of a turn is shared by bytes; by head where no job has any.
 fn kernel_share(kernel: Span, bytes: u32, of: u64, jobs: usize) -> Span {
     let (weight, weights) = if of > 0 { (u64::from(bytes), of) } else { (1, jobs as u64) };
-    let ns = i128::from(kernel.as_ns()) * i128::from(weight) / i128::from(weights);
-    Span::from_ns(i64::try_from(ns).expect("a part of a span is one"))
+    let exact = || {
+        let ns = i128::from(kernel.as_ns()) * i128::from(weight) / i128::from(weights);
+        i64::try_from(ns).expect("a part of a span is one")
+    };
+    // A division of 64 bits is a few cycles, one of 128 is a call; only absurd passes need it.
+    let short = || {
+        let ns = u64::try_from(kernel.as_ns()).ok()?.checked_mul(weight)? / weights;
+        i64::try_from(ns).ok()
+    };
+    Span::from_ns(short().unwrap_or_else(exact))
 }

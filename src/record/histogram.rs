@@ -56,17 +56,29 @@ impl Histogram {
     }
 
     /// Counts one value.
+    #[inline]
     pub fn record(&mut self, value: u64) {
         let (page, slot) = self.place(value);
-        if page >= self.pages.len() {
-            self.pages.resize(page + 1, None);
+        // Several for each event: the usual case is a look-up and nothing else.
+        match self.pages.get_mut(page) {
+            Some(Some(counts)) => counts[slot] += 1,
+            _ => self.open(page)[slot] += 1,
         }
-        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))[slot] += 1;
         self.count += 1;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.sum += u128::from(value);
         self.squares += u128::from(value) * u128::from(value);
+    }
+
+    /// A page for values never seen before.
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, page: usize) -> &mut [u64; PAGE] {
+        if page >= self.pages.len() {
+            self.pages.resize(page + 1, None);
+        }
+        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))
     }
 
     /// Adds what `other` counted.

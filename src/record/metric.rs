@@ -139,15 +139,17 @@ fn value(record: &Record, metric: Metric) -> Option<Span> {
 
 /// (last - first) / (N - n_first). With several choices N is their sum, and each choice has a TPOT of its own or none.
 fn tpot(record: &Record) -> Option<Span> {
+    per_token(record.last? - record.first?, tokens_after_first(record)?)
+}
+
+/// N - n_first, where TPOT is defined by it.
+pub(super) fn tokens_after_first(record: &Record) -> Option<u64> {
     if record.choices > 1 {
         return None;
     }
     let tokens = record.output_tokens?;
-    let after_first = tokens.checked_sub(u64::from(record.n_first))?;
-    if 2 * record.streamed_tokens < tokens {
-        return None;
-    }
-    per_token(record.last? - record.first?, after_first)
+    (2 * record.streamed_tokens >= tokens).then_some(())?;
+    tokens.checked_sub(u64::from(record.n_first))
 }
 
 /// `span` over `tokens`, to the nearest nanosecond; `None` for no tokens.

@@ -27,6 +27,14 @@ pub struct Asked {
     pub choices: u16,
 }
 
+impl Asked {
+    /// Whether it counts.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.phase == Phase::Measured
+    }
+}
+
 /// One request from the moment it is due to its end.
 #[derive(Debug)]
 pub struct Timeline {
@@ -49,6 +57,10 @@ pub struct Timeline {
     met_in_read: bool,
     /// An entry of the event that is being heard is in the log.
     event_logged: bool,
+    /// The event that is being heard is among `bearing`.
+    event_bears: bool,
+    /// Events of the latest read that surely bear a token.
+    bearing: u16,
     reused: bool,
     ours: bool,
     retries: u8,
@@ -77,6 +89,8 @@ impl Timeline {
             exposed: false,
             met_in_read: false,
             event_logged: false,
+            event_bears: false,
+            bearing: 0,
             reused: false,
             ours: false,
             retries: 0,
@@ -131,6 +145,7 @@ impl Timeline {
         self.arrival = Arrival { earliest: caused.min(arrival.stamp), ..arrival };
         self.bytes += bytes as u64;
         self.met_in_read = false;
+        self.bearing = 0;
         self.stamp = self.stamp.max(Some(arrival.class));
     }
 
@@ -152,6 +167,7 @@ impl Timeline {
                 if delta.opens_event {
                     self.meet();
                     self.event_logged = false;
+                    self.event_bears = false;
                     self.event.get_or_insert(at);
                 }
                 if delta.bears != Bears::Nothing {
@@ -167,6 +183,8 @@ impl Timeline {
                     self.exposed = true;
                 }
                 if delta.bears == Bears::Token {
+                    self.bearing = self.bearing.saturating_add(u16::from(!self.event_bears));
+                    self.event_bears = true;
                     return delta.tokens.max(1);
                 }
             }
@@ -233,6 +251,12 @@ impl Timeline {
     #[must_use]
     pub fn kept(&self) -> usize {
         self.log.capacity()
+    }
+
+    /// How many events of the latest read surely bear a token.
+    #[must_use]
+    pub const fn token_events_in_read(&self) -> u16 {
+        self.bearing
     }
 
     /// When it was sent, if it was.

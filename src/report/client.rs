@@ -1,6 +1,6 @@
 //! The client's state: whether the numbers can be trusted, why not, and what to do about it.
 
-use super::ShardAudit;
+use super::{ImaginedClient, Reported, ShardAudit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,11 @@ pub struct Client {
     pub caveats: Vec<String>,
     /// How far the published quantiles can be off by our own doing.
     pub bias: Bias,
+    /// What this same run would have reported had events been stamped when they were processed: the bias that receive stamps
+    /// remove. Null where it was not followed.
+    pub bias_removed: Option<Reported>,
+    /// What other clients would have reported of the same traffic; empty where that was not followed.
+    pub imagined: Vec<ImaginedClient>,
     /// Who made the receive stamps.
     pub stamps: Stamps,
     /// What the host did beside the run.

@@ -42,7 +42,11 @@ impl Summary {
         if let [only] = about.stages.as_slice() {
             all.load.requested_concurrency = only.requested_concurrency;
         }
-        let client = client(total, recorders, facts, &about);
+        let mut client = client(total, recorders, facts, &about);
+        if let Some(others) = &findings.others {
+            client.bias_removed = Some((&others.as_processed).into());
+            client.imagined = others.clients.iter().map(Into::into).collect();
+        }
         let mut run = about.run;
         run.window_ns = total.length.as_ns();
         Self {
@@ -243,6 +247,8 @@ fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &
         bias: bias(&total.bias),
         stamps,
         surroundings: surroundings(facts),
+        bias_removed: None,
+        imagined: Vec::new(),
         shards: parts
             .map(|(number, (((queue, recorder), facts), about))| ShardAudit {
                 shard: number.try_into().expect("a number of shards fits 64 bits"),

@@ -10,6 +10,7 @@ mod doctor;
 pub mod figures;
 mod findings;
 mod floor;
+mod imagined;
 mod ntpot;
 mod schema;
 mod section;
@@ -26,6 +27,7 @@ pub use client::{
 pub use distribution::{Distribution, Quantile, WithFailures};
 pub use doctor::{Doctor, DoctorFinding};
 pub use floor::{Came, Costs, FLOOR_VERSION, Floor, Highest, Over, RungFound};
+pub use imagined::{ImaginedClient, Quantiles, Reported};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
 pub use schema::{SCHEMA_VERSION, summary_schema};
 pub use section::{Latency, Load, Section, Slow, Stage, Throughput, TokenSources, Tokens};

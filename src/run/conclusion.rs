@@ -4,6 +4,7 @@
 
 use super::fleet::Left;
 use super::histograms::Histograms;
+use super::imagination::Imagination;
 use super::surroundings::Seen;
 use super::target::Target;
 use super::{Interrupts, simulator};
@@ -44,6 +45,13 @@ pub struct Story<'a> {
     pub seen: Seen,
 }
 
+/// The threads that took what the shards gave away.
+pub struct Gatherers {
+    pub histograms: Histograms,
+    pub writer: RowWriter,
+    pub imagination: Imagination,
+}
+
 /// The shards' own, in order, one place for each kind.
 #[derive(Default)]
 struct Merged {
@@ -62,12 +70,13 @@ impl Story<'_> {
     pub fn conclude(
         mut self,
         left: Vec<Left>,
-        histograms: Histograms,
-        writer: RowWriter,
+        gatherers: Gatherers,
         sim: Option<SimHandle>,
         interrupts: &Interrupts,
         results: &Results,
     ) -> Done {
+        let Gatherers { histograms, writer, imagination } = gatherers;
+        let told = imagination.finish();
         let mut failures = Vec::new();
         let mut merged = Merged::default();
         for left in left {
@@ -97,14 +106,18 @@ impl Story<'_> {
             interrupted: interrupted.then_some(self.ended),
             slo: self.plan.slo.clone(),
         };
-        let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
+        let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
+        if told.lost == 0 {
+            findings = findings.beside(&told.imagined);
+        }
         let simulator = sim.and_then(|sim| simulator::end(sim, &mut failures));
         let ended = match (interrupted, failures.is_empty()) {
             (true, _) => Ended::Interrupted,
             (false, false) => Ended::Failed,
             (false, true) => Ended::Complete,
         };
-        let about = self.about(ended, merged.about, merged.stamps, simulator);
+        let mut about = self.about(ended, merged.about, merged.stamps, simulator);
+        about.caveats.extend(unimagined(told.lost));
         let summary = Summary::of(&findings, &merged.recorders, &facts, about);
         failures.extend(results.write_summary(&summary).err().map(|error| error.to_string()));
         Done { summary, dir: results.dir().to_path_buf(), failures }
@@ -288,6 +301,12 @@ fn ring_audit(counters: &Counters) -> RingAudit {
         completions_lost: cq_lost,
         connections_left: open,
     }
+}
+
+fn unimagined(lost: u64) -> Option<String> {
+    (lost > 0).then(|| {
+        format!("what other clients would have said is not told: {lost} of the events did not reach the thread that plays them")
+    })
 }
 
 fn lost_rows(rows: &RowsWritten) -> Option<String> {

@@ -8,7 +8,7 @@ use crate::plan::Waiting;
 use crate::record::ShardGauge;
 use crate::ring::CoreError;
 use crate::schedule::Extent;
-use crate::shard::{IntervalSink, Order, Orders, Outcome, RowSink, Shard, Standing};
+use crate::shard::{Order, Orders, Outcome, Shard, Sinks, Standing};
 use crate::time::{Instant, Span, format_span};
 use crate::watch::Progress;
 use std::sync::Arc;
@@ -107,14 +107,13 @@ impl Fleet {
         orders: Arc<Orders>,
         cpus: &[usize],
         waiting: Waiting,
-        mut sinks: impl FnMut() -> (RowSink, IntervalSink),
+        mut sinks: impl FnMut(u16) -> Sinks,
         interrupts: &Interrupts,
     ) -> Result<Self, RunError> {
         let mut fleet = Self { orders, members: Vec::new(), gauges: Vec::new(), stuck_after: STUCK };
         for (&cpu, number) in cpus.iter().zip(0_u16..) {
             let gauge = Arc::new(ShardGauge::new());
             let standing = Arc::new(Standing::default());
-            let (rows, intervals) = sinks();
             let shard = Shard {
                 number,
                 cpu,
@@ -122,8 +121,7 @@ impl Fleet {
                 orders: fleet.orders.clone(),
                 gauge: gauge.clone(),
                 standing: standing.clone(),
-                rows,
-                intervals,
+                sinks: sinks(number),
             };
             let handle = shard
                 .start()
@@ -271,6 +269,7 @@ fn failure(member: &mut Member) -> RunError {
 mod tests {
     use super::*;
     use crate::plan::{Cost, Limits, Plan, Raw};
+    use crate::record::Traffic;
     use crate::run::{orders, target::Target};
     use crate::sim::{Sim, SimConfig};
     use crate::watch::Show;
@@ -311,17 +310,19 @@ mod tests {
     }
 
     /// What a shard gives its second's statistics to; the second shard's is one that never returns while `gate` is shut.
-    fn sinks(gate: Receiver<()>) -> impl FnMut() -> (RowSink, IntervalSink) {
-        let mut made = 0;
-        move || {
-            made += 1;
-            let (hangs, gate) = (made == 2, gate.clone());
+    fn sinks(gate: Receiver<()>) -> impl FnMut(u16) -> Sinks {
+        move |shard| {
+            let (hangs, gate) = (shard == 1, gate.clone());
             let intervals = move |_, _| {
                 if hangs {
                     let _ = gate.recv();
                 }
             };
-            (Box::new(|_| ()), Box::new(intervals))
+            Sinks {
+                rows: Box::new(|_| ()),
+                intervals: Box::new(intervals),
+                traffic: Box::new(|_| Traffic::default()),
+            }
         }
     }
 

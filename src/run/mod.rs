@@ -11,6 +11,7 @@ mod exchange;
 mod fleet;
 mod floor;
 mod histograms;
+mod imagination;
 mod interrupt;
 mod off_core;
 mod probe;
@@ -30,13 +31,14 @@ use crate::host::{Facts, Route};
 use crate::plan::{Output, Plan};
 use crate::report;
 use crate::schedule::Extent;
-use crate::shard::{Control, Orders, RowSink, windows};
+use crate::shard::{Control, Orders, RowSink, Sinks, windows};
 use crate::store::{Existing, Results, RowQueue};
 use crate::time::Span;
 use crate::watch::{Progress, Show};
-use conclusion::Story;
+use conclusion::{Gatherers, Story};
 use fleet::Fleet;
 use histograms::Intervals;
+use imagination::Traffics;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -82,7 +84,9 @@ pub fn run(
     let card = stamping.as_ref().map(|stamping| stamping.clock.clone());
     let orders = Arc::new(Orders { card, ..orders(&plan, &target) });
     let (rows, intervals) = (RowQueue::new(plan.output.records), Intervals::new());
-    let sinks = || (row_sink(&rows), intervals.sink());
+    let traffics = Traffics::new(plan.client.cpus.len());
+    let sinks =
+        |shard| Sinks { rows: row_sink(&rows), intervals: intervals.sink(), traffic: traffics.sink(shard) };
     let fleet = Fleet::start(orders.clone(), &plan.client.cpus, plan.client.waiting, sinks, interrupts)?;
 
     let start = fleet.begin();
@@ -92,6 +96,7 @@ pub fn run(
     let histograms = intervals.collect(log, plan.client.cpus.len());
     let no_thread = |error: std::io::Error| RunError::Own(format!("no thread is to be had: {error}"));
     let histograms = fleet.or_end(histograms.map_err(no_thread))?;
+    let imagination = fleet.or_end(traffics.imagine(&orders.schedule, start).map_err(no_thread))?;
     let Screen { show, out } = screen;
     let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ());
     let progress = fleet.or_end(progress.map_err(no_thread))?;
@@ -114,7 +119,7 @@ pub fn run(
 
     let ended = clock::now();
     let story = Story { plan: &plan, host, id, target, orders: &orders, start, start_unix_ns, ended, seen };
-    Ok(story.conclude(left, histograms, writer, sim, interrupts, &results))
+    Ok(story.conclude(left, Gatherers { histograms, writer, imagination }, sim, interrupts, &results))
 }
 
 /// The run's name: its second since 1970 and what is left of its nanoseconds, short and in order.

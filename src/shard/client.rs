@@ -10,10 +10,11 @@ use super::kept::Kept;
 use super::lines::{Line, Lines};
 use super::measured::Measured;
 use super::outbox::Outbox;
+use super::sinks::Sinks;
 use super::source::Ask;
 use crate::clock::CardClock;
 use crate::plan::Timeouts;
-use crate::record::{Bound, Finished, Interval, Record, ShardGauge};
+use crate::record::{Bound, Finished, ShardGauge, Traffic};
 use crate::ring::{Conn, JobClass, Ring, Task};
 use crate::schedule::Schedule;
 use crate::time::{Instant, Phase, Span, StampClass};
@@ -57,11 +58,8 @@ pub struct Orders {
     pub control: Control,
 }
 
-/// Takes each finished record away from the shard's core; must not block.
-pub type RowSink = Box<dyn FnMut(Record) + Send>;
-
-/// Takes away what finished in each interval (its number from 0); must not block.
-pub type IntervalSink = Box<dyn FnMut(u32, Interval) + Send>;
+/// How often traffic is given away: what waits stays a few thousand sightings.
+const TRAFFIC_BEAT: Span = Span::from_ms(10);
 
 /// uvicorn closes idle connections after 5 s, and nothing tells us in time: a request sent into that close is lost.
 const IDLE_LIMIT: Span = Span::from_s(4);
@@ -101,8 +99,9 @@ pub struct Client {
     order: Order,
     pub(super) gauge: Arc<ShardGauge>,
     pub(super) standing: Arc<Standing>,
-    rows: RowSink,
-    intervals: IntervalSink,
+    sinks: Sinks,
+    pub(super) traffic: Traffic,
+    traffic_due: Instant,
     pub(super) logs: Vec<Vec<u8>>,
     pub(super) account: Account,
     pub(super) now: Instant,
@@ -120,8 +119,7 @@ impl Client {
         shard: u16,
         gauge: Arc<ShardGauge>,
         standing: Arc<Standing>,
-        rows: RowSink,
-        intervals: IntervalSink,
+        sinks: Sinks,
         now: Instant,
     ) -> Self {
         let shards = orders.shards;
@@ -148,8 +146,9 @@ impl Client {
             order: Order::Send,
             gauge,
             standing,
-            rows,
-            intervals,
+            sinks,
+            traffic: Traffic::default(),
+            traffic_due: now,
             logs: Vec::new(),
             account: Account::of_this_thread(),
             now,
@@ -278,7 +277,7 @@ impl Client {
             return None;
         }
         let (nth, interval) = measured.take_interval();
-        (self.intervals)(nth, interval);
+        (self.sinks.intervals)(nth, interval);
         Some(Task { class: JobClass::Timer, due })
     }
 
@@ -315,7 +314,21 @@ impl Client {
             self.logs.push(log);
         }
         self.measured_open -= usize::from(record.phase == Phase::Measured);
-        (self.rows)(record);
+        (self.sinks.rows)(record);
+    }
+
+    /// Gives the traffic away when it is time.
+    pub(super) fn give_traffic(&mut self, now: Instant) {
+        if now >= self.traffic_due {
+            self.traffic_due = now + TRAFFIC_BEAT;
+            self.traffic = (self.sinks.traffic)(std::mem::take(&mut self.traffic));
+        }
+    }
+
+    /// Gives away the last of the traffic: nothing more will be read.
+    pub fn close_traffic(&mut self) {
+        self.traffic.close();
+        (self.sinks.traffic)(std::mem::take(&mut self.traffic));
     }
 
     /// What it counted; `None` when the run never started.

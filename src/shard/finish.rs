@@ -19,6 +19,9 @@ impl Client {
     /// The first byte of the request on `conn` has left.
     pub(super) fn has_departed(&mut self, conn: Conn, departure: Departure) {
         if let Some(Line::Busy(flight)) = self.lines.get(conn) {
+            if flight.timeline.sent().is_none() {
+                self.traffic.sent(conn.slot(), &flight.timeline, departure.before);
+            }
             flight.departed(departure);
             let (at, _) = flight.deadline(&self.orders.timeouts);
             self.deadlines.arm(conn.slot(), at);
@@ -73,6 +76,7 @@ impl Client {
         }
         let (before, refused) = (flight.timeline.latest_read(), flight.refused());
         let (progress, tokens) = flight.read(read);
+        self.traffic.read(conn.slot(), &flight.timeline, read.arrival.stamp);
         let (kept, keeps) = flight.recount();
         let must_go = self.kept.changed(kept, keeps, self.in_flight);
         // A second read may be the one that brings a refusal's head (behind a 1xx, or cut).
@@ -189,7 +193,9 @@ impl Client {
         } else {
             ring.close(conn);
         }
-        self.conclude(timeline.finish(reply, at), slot, at);
+        let finished = timeline.finish(reply, at);
+        self.traffic.over(conn.slot(), &finished);
+        self.conclude(finished, slot, at);
     }
 
     /// Counts a request that was begun, and lets its slot of a closed loop go on.

@@ -68,7 +68,9 @@ impl Handler for Client {
             JobClass::Prepare => WorkClass::Prepare,
         };
         let Job { arrival, begun, ended, bytes, .. } = *job;
-        measured.audit.work(Work { class, arrival, begun, ended, bytes });
+        let work = Work { class, arrival, begun, ended, bytes };
+        self.traffic.job(&work);
+        measured.audit.work(work);
     }
 
     fn pass(&mut self, pass: &Pass) {
@@ -86,7 +88,9 @@ impl Handler for Client {
             interrupted: None,
             polled,
         };
+        self.traffic.turn(&turn);
         self.account.turn(turn, &mut measured.audit);
+        self.give_traffic(ended);
         // Polling in vain is how a busy-polling shard waits.
         let busy = if polled && jobs == 0 { Span::ZERO } else { kernel + (ended - harvested) };
         self.gauge.beat(busy, ended - entered);

@@ -15,10 +15,12 @@ mod kept;
 mod lines;
 mod measured;
 mod outbox;
+mod sinks;
 mod source;
 mod thread;
 
-pub use client::{IntervalSink, Orders, RowSink};
+pub use client::Orders;
 pub use control::{Control, Order, Standing};
 pub use measured::{INTERVAL, Measured, windows};
+pub use sinks::{IntervalSink, RowSink, Sinks, TrafficSink};
 pub use thread::{Outcome, Shard};

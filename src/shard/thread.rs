@@ -2,9 +2,10 @@
 //!
 //! It must not wait for other shards.
 
-use super::client::{Client, IntervalSink, Orders, RowSink};
+use super::client::{Client, Orders};
 use super::control::Standing;
 use super::measured::Measured;
+use super::sinks::Sinks;
 use crate::clock::{self, CpuTimes};
 use crate::plan::Waiting;
 use crate::record::ShardGauge;
@@ -30,10 +31,8 @@ pub struct Shard {
     pub gauge: Arc<ShardGauge>,
     /// How far it has come.
     pub standing: Arc<Standing>,
-    /// Where its finished records go.
-    pub rows: RowSink,
-    /// Where its histograms go as the run goes.
-    pub intervals: IntervalSink,
+    /// Where what it gathers goes.
+    pub sinks: Sinks,
 }
 
 /// What one shard leaves.
@@ -70,7 +69,7 @@ impl Shard {
     }
 
     fn run(self) -> Result<Outcome, CoreError> {
-        let Self { number, cpu, waiting, orders, gauge, standing, rows, intervals } = self;
+        let Self { number, cpu, waiting, orders, gauge, standing, sinks } = self;
         let class = orders.stamps;
         let by_us = class == StampClass::User;
         let stamps = match class {
@@ -84,9 +83,10 @@ impl Shard {
             &config,
             PumpConfig { card: orders.card.clone(), ..pump_config(waiting, by_us) },
         )?;
-        let mut client = Client::new(orders, number, gauge, standing, rows, intervals, clock::now());
+        let mut client = Client::new(orders, number, gauge, standing, sinks, clock::now());
         let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
         let died = run.err().map(|panic| words(&*panic));
+        client.close_traffic();
         let pump = core.pump();
         let offset = pump.realtime_offset();
         let (clock_bound, clock_steps) = match (class, pump.card_offset()) {

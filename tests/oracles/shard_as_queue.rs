@@ -124,6 +124,75 @@ fn tokens_in_batches_need_the_batch_formula() {
     assert!(queue.burst_max >= 64 && near(queue.burst_mean, Some(64.0), 0.05));
 }
 
+#[test]
+fn batches_of_any_size_and_service_meet_the_batch_formula() {
+    // Geometric sizes with a mean of 20: E[X (X - 1)] is 760; services are exponential.
+    let mut stream = stream("m^x/g/1", 0);
+    let mut pump = Pump::new();
+    let mut at = START;
+    for _ in 0..100_000 {
+        at += ns(stream.exponential() * MEAN_NS * 20.0 / 0.5);
+        while {
+            pump.job(at, ns(stream.exponential() * MEAN_NS), None);
+            stream.uniform() >= 1.0 / 20.0
+        } {}
+    }
+    let queue = found(&pump.audit);
+    let want = 0.5 * 2.0 * MEAN_NS / (2.0 * 0.5) + 760.0 * MEAN_NS / (2.0 * 20.0 * 0.5);
+    assert!(near(queue.lindley_ns, Some(want), 0.05), "{queue:?}");
+    assert!(near(queue.batch.mean_ns, queue.lindley_ns, 0.05), "{queue:?}");
+    assert!(queue.lindley_ns.unwrap() > 10.0 * queue.pollaczek_khinchine.mean_ns.unwrap());
+    assert_eq!((queue.batch.holds, queue.pollaczek_khinchine.holds), (Some(true), Some(false)));
+}
+
+#[test]
+fn lindley_is_the_longest_busy_period_that_can_end_with_a_job() {
+    // Turns of several jobs, handled in any order, the kernel's time among them: services are told by the audit's own rule.
+    let mut stream = stream("lindley", 0);
+    let mut audit = audit();
+    let mut jobs: Vec<(Instant, Span)> = Vec::new();
+    let mut at = START;
+    for _ in 0..150 {
+        let (mut turn, bytes) = (Vec::new(), 250);
+        for _ in 0..=stream.below(4) {
+            at += ns(stream.exponential() * 2_500.0);
+            turn.push((at, ns(200.0 + stream.exponential() * 1_500.0).max(Span::from_ns(1))));
+        }
+        let kernel = Span::from_ns(300) * i64::try_from(turn.len()).unwrap();
+        let woken = at + Span::from_us(1);
+        let mut begun = woken;
+        for (arrival, own) in turn.iter().rev() {
+            let ended = begun + *own;
+            audit.work(Work { class: WorkClass::Receive, arrival: *arrival, begun, ended, bytes });
+            begun = ended;
+        }
+        audit.turn(&Turn {
+            entered: woken,
+            planned_wake: Instant::NEVER,
+            latest_wake: Instant::NEVER,
+            harvested: woken,
+            ended: begun,
+            kernel,
+            cpu: kernel + (begun - woken),
+            interrupted: None,
+            polled: false,
+        });
+        jobs.extend(turn.iter().map(|(arrival, own)| (*arrival, *own + Span::from_ns(300))));
+    }
+    // No recursion: for every job, the work of all that can have been done before it, less the time there was for it.
+    let mut sum = Span::ZERO;
+    for (job, (arrival, _)) in jobs.iter().enumerate() {
+        let wait = |first: usize| {
+            jobs[first..job].iter().map(|(_, service)| *service).sum::<Span>() - (*arrival - jobs[first].0)
+        };
+        sum += (0..=job).map(wait).max().unwrap();
+    }
+    let queue = found(&audit);
+    let mean_ns = sum.as_s_f64() * 1e9 / jobs.len() as f64;
+    assert!(mean_ns > 500.0, "jobs wait for each other: {mean_ns}");
+    assert!(near(queue.lindley_ns, Some(mean_ns), 1e-9), "{:?}, not {mean_ns}", queue.lindley_ns);
+}
+
 /// A shard that sleeps until each multiple of `window`, and oversleeps by `late`.
 fn coalescing(window: Span, late: Span) -> ShardQueue {
     let mut stream = stream("coalescing", 0);

@@ -1,10 +1,10 @@
 //! Summaries as real runs leave them: a steady one, one in which much went wrong, one of several stages.
 
 use lowrho::report::{
-    Blame, Check, Distribution, Ended, Estimate, Good, Held, JobAudit, Latency, Lateness, LengthClass, Load,
-    LostTurns, Neighbour, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share,
-    Simulator, Slo, SloTerm, Slow, Stage, Summary, Tcp, Throughput, TokenSources, Tokens, Unit, Verdict,
-    Wait, Waits, WithFailures,
+    Blame, Check, Distribution, Ended, Estimate, Good, Held, ImaginedClient, JobAudit, Latency, Lateness,
+    LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Quantiles, Reason, Reported, SCHEMA_VERSION,
+    Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary, Tcp, Throughput,
+    TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
 };
 use serde_json::json;
 
@@ -186,6 +186,48 @@ fn shard(number: u64, rho: f64) -> ShardAudit {
     }
 }
 
+/// What a client would have said that is this much later, with a tail to match.
+fn reported(later_ns: i64) -> Reported {
+    let around = |p50_ns: i64| {
+        let part = |percent: i64| Some((p50_ns + later_ns) * percent / 100);
+        Quantiles { p50: part(100), p90: part(102), p95: part(104), p99: part(110), p99_9: part(150) }
+    };
+    Reported {
+        ttft_ns: around(20_100_000),
+        itl_ns: around(5_040_000),
+        tpot_ns: around(5_041_000),
+        e2e_ns: around(95_730_000),
+    }
+}
+
+/// Clients at 17,000 jobs/s, on one process and on eight.
+fn imagined() -> Vec<ImaginedClient> {
+    let client = |(service_ns, processes, later_ns): (i64, u64, i64)| {
+        let rho = 17_000.0 * std::time::Duration::from_nanos(service_ns.unsigned_abs()).as_secs_f64()
+            / processes as f64;
+        ImaginedClient {
+            service_ns,
+            processes,
+            rho: Some(rho),
+            saturated: rho >= 1.0,
+            reported: reported(later_ns),
+            send_wait_ns: reported(later_ns).itl_ns,
+        }
+    };
+    [
+        (20_000, 1, 28_000),
+        (100_000, 1, 4_000_000_000),
+        (300_000, 1, 40_000_000_000),
+        (1_000_000, 1, 160_000_000_000),
+        (20_000, 8, 21_000),
+        (100_000, 8, 120_000),
+        (300_000, 8, 700_000),
+        (1_000_000, 8, 11_000_000_000),
+    ]
+    .map(client)
+    .to_vec()
+}
+
 fn check(name: &str, value: f64, unit: Unit, good: Good, valid: f64, invalid: Option<f64>) -> Check {
     Check {
         name: name.into(),
@@ -262,6 +304,8 @@ pub fn steady() -> Summary {
     client.stamps.clock_bound_ns = Some(180);
     client.bias.ttft_ns.p99 = Some(12_000);
     client.bias.itl_ns.p99 = Some(31_000);
+    client.bias_removed = Some(reported(12_000));
+    client.imagined = imagined();
     client.checks = vec![
         check("rho_busy", 0.212, Unit::Ratio, Good::AtMost, 0.5, Some(0.9)),
         check("on_schedule", 1.0, Unit::Ratio, Good::AtLeast, 0.99, Some(0.95)),

@@ -71,6 +71,47 @@ fn rows_and_histograms_tell_the_same_within_three_digits() {
     }
 }
 
+/// The TTFT of each measured request as a client of one process and so long an event would tell it, from the rows alone.
+fn imagined_ttft(rows: &[Value], service_ns: i64) -> Vec<i64> {
+    let mut jobs: Vec<(i64, usize, usize)> = Vec::new();
+    for (request, row) in rows.iter().enumerate() {
+        jobs.push((ns(row, "sent_ns").unwrap(), request, 0));
+        let mut event = ns(row, "first_ns").unwrap();
+        jobs.push((event, request, 1));
+        for (nth, gap) in row["gaps_ns"].as_array().unwrap().iter().enumerate() {
+            event += gap.as_i64().unwrap();
+            jobs.push((event, request, nth + 2));
+        }
+    }
+    jobs.sort_unstable();
+    let (mut free_at, mut told) = (i64::MIN, Vec::new());
+    for (at, request, event) in jobs {
+        free_at = free_at.max(at) + service_ns;
+        if event == 1 && rows[request]["phase"] == "measured" {
+            told.push(free_at - ns(&rows[request], "sent_ns").unwrap());
+        }
+    }
+    told
+}
+
+#[test]
+fn other_clients_would_have_told_what_their_queues_make_of_the_rows() {
+    let folder = Folder::new();
+    run(&folder, "--sim --rate 300 --duration 2s --sim-ttft exp:5ms --output-tokens 5 --record-gaps");
+    let (summary, rows) = (folder.summary(), folder.rows());
+    let clients = summary["client"]["imagined"].as_array().unwrap();
+    assert_eq!(clients.len(), 8);
+    for client in clients.iter().filter(|client| client["processes"] == 1) {
+        let service_ns = ns(client, "service_ns").unwrap();
+        let (told, exact) =
+            (ns(&client["ttft_ns"], "p50").unwrap(), quantile(&mut imagined_ttft(&rows, service_ns), 50));
+        assert!((told - exact).abs() * 100 <= exact, "{service_ns}: {told} told, {exact} by the rows");
+        // 300 requests/s of a send and five events: 1,800 jobs/s.
+        assert_eq!(client["saturated"], service_ns == 1_000_000, "{client}");
+    }
+    assert!(ns(&summary["client"]["bias_removed"]["ttft_ns"], "p50").is_some());
+}
+
 #[test]
 fn recorded_gaps_lead_from_the_first_token_to_the_last_and_every_event_is_as_sure_as_the_row_says() {
     let folder = Folder::new();

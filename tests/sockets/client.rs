@@ -3,9 +3,9 @@
 use crate::case::Case;
 use lowrho::plan::Timeouts;
 use lowrho::plan::Waiting;
-use lowrho::record::{Record, ShardGauge};
+use lowrho::record::{Record, ShardGauge, Traffic};
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
-use lowrho::shard::{Control, Order, Orders, Shard, Standing};
+use lowrho::shard::{Control, Order, Orders, Shard, Sinks, Standing};
 use lowrho::time::{Span, StampClass};
 use lowrho::wire::{Api, Common, Method, RequestHead};
 use lowrho::workload::{PromptForm, Source, Workload, WorkloadSpec};
@@ -90,8 +90,11 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
         orders: orders.clone(),
         gauge: Arc::new(ShardGauge::new()),
         standing: standing.clone(),
-        rows: Box::new(move |record| sender.send(record).unwrap()),
-        intervals: Box::new(|_, _| ()),
+        sinks: Sinks {
+            rows: Box::new(move |record| sender.send(record).unwrap()),
+            intervals: Box::new(|_, _| ()),
+            traffic: Box::new(|_| Traffic::default()),
+        },
     };
     let handle = shard.start().unwrap();
     let until = Instant::now() + LIMIT;

@@ -6,6 +6,7 @@ mod blame;
 mod client;
 mod floor;
 mod head;
+mod imagined;
 mod latency;
 mod ntpot;
 mod page;
@@ -50,6 +51,7 @@ pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Resu
     }
     slowest::write(summary, style.verbose, &mut page)?;
     client::write(&summary.client, style.verbose, &mut page)?;
+    imagined::write(summary, style.verbose, &mut page)?;
     server::write(&summary.server, &mut page)
 }
 
