@@ -107,6 +107,9 @@ fn filled(asked: Raw) -> Raw {
         // Only a closed loop has these; where no load is asked for, that alone is the mistake.
         (defaults.load.ramp, defaults.load.think_time) = (None, None);
     }
+    if asked.payload.prompt_as.as_ref().is_none_or(|form| form.as_str() != "ids") {
+        defaults.payload.vocab_size = None;
+    }
     let mut raw = asked.over(defaults);
     later_of_one_name(&mut raw.target.header, ':');
     later_of_one_name(&mut raw.output.tag, '=');

@@ -98,7 +98,25 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
         ("[load]\nrate = 5\n[client]\nshards = 5", "--shards", "5", "from 1 to 4"),
         ("[load]\nrate = 5\n[client]\ncpus = \"7\"", "--cpus", "7", "0-3"),
         ("[load]\nrate = 5\n[client]\ncpus = \"3-1\"", "--cpus", "3-1", "write 1-3"),
-        ("[load]\nconcurrency = 1\n[client]\nshards = 2", "--shards", "2", "at least one slot"),
+        (
+            "[load]\nconcurrency = 1\n[client]\nshards = 2",
+            "--shards",
+            "2",
+            "at least one of the 1 of --concurrency",
+        ),
+        (
+            "[load]\nrate = 5\nmax-concurrency = 3\n[client]\nshards = 4",
+            "--shards",
+            "4",
+            "at least one of the 3 of --max-concurrency",
+        ),
+        (
+            "[load]\nrate = 5\n[client]\nshards = 3\nconnections = 2",
+            "--shards",
+            "3",
+            "at least one of the 2 of --connections",
+        ),
+        ("[load]\nrate = 5\n[payload]\nvocab-size = 500", "--vocab-size", "500", "with --prompt-as ids only"),
         ("[load]\nrate = 5\n[client]\nconnections = 0", "--connections", "0", "from 1 to"),
         ("[load]\nconcurrency = 9\n[client]\nconnections = 8", "--connections", "8", "at least the 9"),
         (
@@ -204,12 +222,15 @@ fn no_message_shows_a_secret() {
         "url = \"http://me:hunter2@h:0\"",
         "url = \"https://me:hunter2@h\"",
         "url = \"http://h\"\nheader = [\"hunter2\"]",
+        "url = \"http://h\"\nheader = [\"X-API-Key=hunter2\"]",
+        "url = \"http://h\"\nheader = [\"Bearer hunter2\"]",
+        "url = \"http://h\"\nheader = [\"aHVudGVyMgo=\", \"hunter==\"]",
         "url = \"http://h\"\nheader = [\"Cookie: hunter2\\u0001\"]",
         "url = \"http://h\"\nheader = [\"X-Own: hunter2\\u0001\"]\nsecret-header = [\"x-own\"]",
         "url = \"http://h\"\napi-key = \"hunter2\\u0001\"",
     ] {
         let text = refused_on(&format!("[target]\n{target}\n[load]\nrate = 5"), &limits()).to_string();
-        assert!(!text.contains("hunter2"), "{text}");
+        assert!(!text.contains("hunter") && !text.contains("aHVu"), "{text}");
     }
 }
 
@@ -327,7 +348,7 @@ fn what_cannot_work_here_is_refused_with_what_would() {
 fn a_rate_that_needs_more_connections_than_there_are_is_refused_by_littles_law() {
     let slow = "[target]\nsim = true\n[sim]\nttft = \"10s\"\n[load]\nrate = 2000";
     let text = refused_on(slow, &limits()).to_string();
-    assert!(text.starts_with("--rate") && text.contains("keeps 20150 in flight"), "{text}");
+    assert!(text.contains("2000 requests/s at 10075ms a request keep 20150 in flight"), "{text}");
     assert!(
         text.contains("9968 connections in 20000 open files, the simulator's end being one too"),
         "{text}"
@@ -335,11 +356,117 @@ fn a_rate_that_needs_more_connections_than_there_are_is_refused_by_littles_law()
 }
 
 #[test]
+fn the_option_that_makes_the_connections_too_few_is_the_one_refused() {
+    let sim = "[target]\nsim = true\n";
+    let few_files = Limits { files: 164, ..limits() };
+    for (toml, limits, place) in [
+        (format!("{sim}[load]\nrate = 2000\n[sim]\nttft = \"10s\""), &limits(), "--sim-ttft"),
+        (format!("{sim}[load]\nrate = 2000\n[sim]\nitl = \"1s\""), &limits(), "--sim-itl"),
+        (
+            format!("{sim}[load]\nrate = 2000\n[sim]\nprefill-per-token = \"100ms\""),
+            &limits(),
+            "--sim-prefill-per-token",
+        ),
+        (format!("{sim}[load]\nrate = 2000\n[payload]\noutput-tokens = 5000"), &limits(), "--output-tokens"),
+        (format!("{sim}[load]\nrate = 200000"), &limits(), "--rate"),
+        (
+            format!("{sim}[[stage]]\nrate = 1\nrate-end = 200000\nduration = \"1s\""),
+            &limits(),
+            "[[stage]] number 1, rate-end",
+        ),
+        // A server that is not ours: what a fast one would need is refused where even that cannot be had.
+        (format!("{URL}[load]\nrate = 2000"), &few_files, "--rate"),
+    ] {
+        let text = refused_on(&toml, limits).to_string();
+        assert!(text.starts_with(place), "{place}: {text}");
+        assert!(text.contains("in flight") && text.contains("ulimit -n"), "{text}");
+    }
+    let asked = Plan::new(raw(&format!("{URL}[load]\nrate = 2000\n[client]\nconnections = 50")), &few_files);
+    assert_eq!(asked.unwrap().client.connections, 50, "whoever names a number has it");
+}
+
+#[test]
+fn no_run_has_more_shards_than_it_may_hold_connections_or_requests() {
+    for load in [
+        "rate = 100000\nmax-concurrency = 2",
+        "rate = 100000\n[client]\nconnections = 2",
+        "concurrency = 2\n[payload]\nchoices = 128",
+    ] {
+        let plan = plan(&format!("{URL}[load]\n{load}"));
+        assert_eq!(plan.client.cpus.len(), 2, "{load}: rho {}", plan.client.expected_rho);
+    }
+}
+
+#[test]
+fn token_ids_stay_below_the_size_asked_for() {
+    let ids = |more: &str| {
+        let toml =
+            format!("{URL}api = \"completions\"\n[load]\nrate = 5\n[payload]\nprompt-as = \"ids\"\n{more}");
+        Plan::new(raw(&toml), &limits())
+    };
+    assert_eq!(ids("").unwrap().payload.prompt_as, PromptAs::Ids(30_001));
+    let small = ids("vocab-size = 512").unwrap();
+    assert_eq!(small.payload.prompt_as, PromptAs::Ids(512));
+    let mut request = crate::workload::Request::new();
+    small.workload("m", "run", None).unwrap().request(0, &mut request);
+    let body: serde_json::Value = serde_json::from_slice(&request.body()).unwrap();
+    let ids_sent: Vec<u64> =
+        body["prompt"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
+    assert!(ids_sent.len() == 128 && ids_sent.iter().all(|id| *id < 512), "{ids_sent:?}");
+    let text = ids("vocab-size = 255").unwrap_err().to_string();
+    assert!(text.starts_with("--vocab-size (") && text.contains("from 256 to 16777216"), "{text}");
+}
+
+#[test]
+fn a_header_without_a_colon_is_named_as_far_as_it_is_no_secret() {
+    for (header, shown) in [("foo", "\"foo\""), ("X-API-Key=s3cret", "\"X-API-Key=***\""), ("s3cret", "***")]
+    {
+        let toml = format!("[target]\nurl = \"http://h\"\nheader = [\"{header}\"]\n[load]\nrate = 5");
+        let text = refused_on(&toml, &limits()).to_string();
+        assert!(text.contains(shown) && text.contains("--header 'NAME: VALUE'"), "{text}");
+    }
+}
+
+#[test]
+fn the_simulators_places_are_at_least_its_shards() {
+    let sim = "[target]\nsim = true\n[load]\nrate = 5\n[sim]\ncpus = \"1-3\"\nmax-running = 2";
+    let text = refused_on(sim, &limits()).to_string();
+    assert!(text.starts_with("--sim-max-running") && text.contains("at least 3"), "{text}");
+    let alone =
+        SimOptions { cpus: Some("1-3".into()), max_running: Some("2".into()), ..SimOptions::default() };
+    let text = SimPlan::new(alone, &limits()).expect_err("2 places for 3 shards").to_string();
+    assert!(text.starts_with("--max-running:") && text.contains("at least 3"), "{text}");
+}
+
+#[test]
+fn locked_memory_that_is_too_little_is_said_in_plain_words() {
+    let little = Limits { memlock_bytes: Some(64 * 1024), ..limits() };
+    for (toml, whose) in [
+        (format!("{URL}[load]\nrate = 1"), "for 1 shard of the client\n"),
+        (
+            "[target]\nsim = true\n[load]\nrate = 1".to_owned(),
+            "for 1 shard of the client and 1 shard of the simulator\n",
+        ),
+        (format!("{URL}[load]\nrate = 1\n[client]\nshards = 3"), "for 3 shards of the client\n"),
+    ] {
+        let text = refused_on(&toml, &little).to_string();
+        assert!(
+            text.contains("\"64 KiB\" is refused; accepted: at least ") && text.contains(whose),
+            "{text}"
+        );
+    }
+    let text = SimPlan::new(SimOptions::default(), &little).expect_err("64 KiB are too little").to_string();
+    assert!(text.contains("1 shard of the simulator") && text.contains("ulimit -l"), "{text}");
+}
+
+#[test]
 fn automatic_shards_keep_the_expected_rho_low() {
+    let roomy = Limits { files: 1_000_000, source_ports: 64_512, ..limits() };
     for (rate, tokens, shards) in
         [(1000, 16, 1), (1000, 37, 1), (1000, 38, 2), (5000, 16, 3), (100_000, 100, 4)]
     {
-        let plan = plan(&format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}"));
+        let asked = raw(&format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}"));
+        let plan = Plan::new(asked, &roomy).unwrap();
         assert_eq!(plan.client.cpus.len(), shards, "{rate}/s x {tokens}: rho {}", plan.client.expected_rho);
         assert_eq!(plan.caveats.is_empty(), plan.client.expected_rho <= 0.5);
     }

@@ -60,7 +60,7 @@ pub struct Output {
     pub json: bool,
     /// No progress on stderr.
     pub quiet: bool,
-    /// More words on stderr.
+    /// More rows and figures in the terminal report.
     pub verbose: bool,
 }
 
