@@ -81,7 +81,7 @@ fn a_dry_run_prints_the_plan_and_a_request_without_the_secret() {
         .args(["run", "--url", "http://127.0.0.1:9", "--rate", "5", "--api-key", "s3cret", "--dry-run"])
         .output()
         .unwrap();
-    let shown = text(&output.stdout);
+    let shown = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(shown.contains("curl") && shown.contains("rho") && !shown.contains("s3cret"), "{shown}");
 }
