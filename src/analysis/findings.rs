@@ -8,7 +8,9 @@ use super::{
     Bias, Blame, Distribution, Facts, Level, Load, NtpotSplit, ServerState, ShardQueue, SloFindings,
     StageFacts, Stolen, Thresholds, Throughput, Trend, examine, hindrance,
 };
-use crate::record::{Audit, BLOCKS, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums};
+use crate::record::{
+    Audit, BLOCKS, Failures, Metric, Population, Queue, Recorder, Silence, Slowest, Stage, TokenSums,
+};
 use crate::time::{Instant, Span};
 
 /// The findings of one stage, or of all together.
@@ -75,6 +77,10 @@ pub struct Findings {
     pub total: StageFindings,
     /// Whose the tail of TTFT is; `None` where the tail is undefined.
     pub blame: Option<Blame>,
+    /// Failures of measured requests by their words.
+    pub failures: Failures,
+    /// The silence of the server at the end of what was heard.
+    pub silence: Silence,
 }
 
 impl Findings {
@@ -120,7 +126,8 @@ impl Findings {
         let bound = total.bias.get(Metric::Ttft)[Level::P99.index()];
         let blame =
             p99.zip(bound).map(|(p99, bound)| Blame::of(p99, bound, facts.tcp.min_rtt, facts.idle_ttft));
-        Self { stages: found, total, blame }
+        let (failures, silence) = (merged.failures().clone(), *merged.silence());
+        Self { stages: found, total, blame, failures, silence }
     }
 }
 

@@ -112,11 +112,7 @@ fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
     if total.load.completed == 0 && total.load.failed > 0 {
         let classes: Vec<String> =
             total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
-        writeln!(
-            err,
-            "error: no request succeeded: {}; records.jsonl has the server's words",
-            classes.join(", ")
-        )?;
+        writeln!(err, "error: no request succeeded: {}", classes.join(", "))?;
     }
     if !plan.output.quiet {
         writeln!(err, "results in {}", done.dir.display())?;

@@ -134,8 +134,10 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
     let client = &plan.client;
     let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
     let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or(crate::plan::GUESSED_E2E));
+    let schedule = plan.schedule();
     Orders {
-        schedule: plan.schedule(),
+        windows: windows(&schedule),
+        schedule,
         workload: target.workload.clone(),
         address: target.address,
         api: plan.target.api,

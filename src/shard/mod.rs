@@ -15,10 +15,12 @@ mod kept;
 mod lines;
 mod measured;
 mod outbox;
+mod slots;
 mod source;
 mod thread;
 
 pub use client::{IntervalSink, Orders, RowSink};
 pub use control::{Control, Order, Standing};
+pub use flight::DRAIN;
 pub use measured::{INTERVAL, Measured, windows};
 pub use thread::{Outcome, Shard};

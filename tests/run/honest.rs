@@ -2,6 +2,7 @@
 
 use crate::program::{Folder, lowrho, run, text};
 use serde_json::Value;
+use std::fs;
 
 fn count(summary: &Value, key: &str) -> u64 {
     summary["load"][key].as_u64().unwrap()
@@ -142,9 +143,12 @@ fn several_runs_have_a_directory_each_and_a_spread() {
     let output = run(&folder, "--sim --rate 100 --requests 30 --repeat 2 --quiet");
     let shown = text(&output.stdout);
     assert!(shown.contains("Spread over 2 runs"), "{shown}");
-    for nth in ["results/1/summary.json", "results/2/summary.json"] {
-        assert!(folder.path().join(nth).is_file(), "{nth}");
-    }
+    let [first, second] = ["results/1/summary.json", "results/2/summary.json"]
+        .map(|nth| fs::read_to_string(folder.path().join(nth)).unwrap())
+        .map(|json| serde_json::from_str::<Value>(&json).unwrap());
+    assert_ne!(first["run"]["seed"], second["run"]["seed"], "each has arrivals and prompts of its own");
+    assert_ne!(first["run"]["id"], second["run"]["id"]);
+    assert_ne!(first["load"]["scheduled_rate"], second["load"]["scheduled_rate"]);
 }
 
 #[test]
