@@ -31,5 +31,5 @@ pub use error::RingError;
 pub use handler::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Task};
 pub use paths::Paths;
 pub use pump::{Pump, PumpConfig};
-pub use sockets::{Listener, Ring};
+pub use sockets::Ring;
 pub use trial::RingFeatures;
