@@ -64,6 +64,12 @@ pub struct Record {
 }
 
 impl Record {
+    /// Whether it failed: it is no success, and we did not give it up.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some_and(|class| class != ErrorClass::Cancelled)
+    }
+
     /// Whether its connection was refused, or lost before a byte of an answer: nobody was there to say anything.
     #[must_use]
     pub fn was_turned_away(&self) -> bool {

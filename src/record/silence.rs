@@ -4,7 +4,6 @@
 
 use super::Record;
 use crate::time::{Instant, Span};
-use crate::wire::ErrorClass;
 
 /// Shards hear the last of a server at slightly different instants: up to so much later than the first failure of one,
 /// another may still read what was under way, and the server is gone all the same.
@@ -38,8 +37,7 @@ impl Silence {
 
     /// A request is over.
     pub(super) fn see(&mut self, record: &Record) {
-        let failed = record.error.is_some_and(|class| class != ErrorClass::Cancelled);
-        if failed && !record.ours && record.bytes == 0 && Some(record.over) > self.heard {
+        if record.has_failed() && !record.ours && record.bytes == 0 && Some(record.over) > self.heard {
             self.failed += 1;
             self.first_failed = self.first_failed.or(Some(record.over));
         }
@@ -64,6 +62,7 @@ impl Silence {
 mod tests {
     use super::*;
     use crate::record::failures::failed_at;
+    use crate::wire::ErrorClass;
 
     fn ms(ms: u64) -> Instant {
         Instant::from_ns(ms * 1_000_000)

@@ -1,11 +1,11 @@
 //! However a run ends, what was measured is written: signals, a kill, a full queue of failures.
 
-use crate::program::{Folder, run, start, text};
+use crate::program::{Folder, lowrho, run, start, text};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::process::Child;
+use std::process::{Child, Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,14 +69,62 @@ fn a_killed_run_leaves_its_rows_and_its_config() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(folder.results().join("config.toml").is_file());
-    let text = fs::read_to_string(folder.results().join("records.jsonl")).unwrap();
-    let whole: Vec<&str> = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
+    let left = fs::read_to_string(folder.results().join("records.jsonl")).unwrap();
+    let whole: Vec<&str> = left.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
     // 1.5 s at 500/s: all but the last second's must be there; a slow machine has fewer, never none.
     assert!(whole.len() > 50, "{} rows", whole.len());
     for line in whole {
         serde_json::from_str::<serde_json::Value>(line).unwrap();
     }
     assert!(!folder.results().join("summary.json").exists());
+    let report = lowrho(&folder).args(["report", "results"]).output().unwrap();
+    assert_eq!(report.status.code(), Some(2));
+    let said = text(&report.stderr);
+    let rows = left.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count();
+    assert!(said.contains("has no summary.json: the run was killed"), "{said}");
+    assert!(said.contains(&format!("the rows of {rows} finished requests (0 failed)")), "{said}");
+}
+
+/// `lowrho run ARGUMENTS --out results`, where no file may grow beyond so many blocks of 512 or 1,024 bytes.
+fn run_with_small_files(folder: &Folder, blocks: u32, arguments: &str) -> Output {
+    let program = env!("CARGO_BIN_EXE_lowrho");
+    Command::new("sh")
+        .args([
+            "-c",
+            &format!("ulimit -f {blocks} && exec {program} run {arguments} --out results --require any"),
+        ])
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn rows_that_fill_the_disk_do_not_cost_the_summary() {
+    let folder = Folder::new();
+    let output = run_with_small_files(
+        &folder,
+        1024,
+        "--sim --concurrency 8 --requests 3000 --output-tokens 2 --sim-ttft 1ms --sim-itl 0s",
+    );
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("rows are missing from records.jsonl") && said.contains("the statistics are whole"),
+        "{said}"
+    );
+    assert_eq!(folder.summary()["load"]["completed"], 3000);
+    assert_eq!(folder.summary()["run"]["ended"], "failed");
+    assert!(text(&output.stdout).contains("TTFT"), "the report is printed");
+}
+
+#[test]
+fn a_disk_without_room_for_a_summary_is_found_before_anything_is_sent() {
+    let folder = Folder::new();
+    let output = run_with_small_files(&folder, 16, "--sim --rate 100 --requests 10");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--out") && said.contains("summary.json") && said.contains("ulimit -f"), "{said}");
+    assert!(!folder.results().exists(), "what was tried is taken away again");
 }
 
 #[test]
