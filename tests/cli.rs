@@ -3,8 +3,11 @@
 use lowrho::host;
 use lowrho::plan::{CARD_VERSION, Card, CardHost, Raw};
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::thread;
 
 fn lowrho(arguments: &[&str]) -> Output {
     with_key(arguments, None)
@@ -177,19 +180,86 @@ fn a_dry_run_tells_plan_rho_and_first_request_and_no_secret() {
         ],
         Some("hunter3"),
     );
-    let text = stdout(&output);
+    let (text, command) = (stdout(&output), stderr(&output));
     for said in [
         "target: http://h:8000/v1/chat/completions, model: m",
         "open loop, poisson, 1000 requests/s for 30s",
         "1000 requests/s and 16000 events/s at 8us an event are an expected rho of 0.128 a shard (a guess",
-        "curl --no-buffer 'http://h:8000/v1/chat/completions'",
-        "Authorization: Bearer $OPENAI_API_KEY",
-        "X-API-Key: ***",
-        "\"model\":\"m\"",
     ] {
         assert!(text.contains(said), "{said} in {text}");
     }
-    assert!(!text.contains("hunter"), "{text}");
+    for said in [
+        "# Set first: X_API_KEY, OPENAI_API_KEY\ncurl --no-buffer 'http://h:8000/v1/chat/completions'",
+        "\"Authorization: Bearer $OPENAI_API_KEY\"",
+        "\"X-API-Key: $X_API_KEY\"",
+        "\"model\":\"m\"",
+    ] {
+        assert!(command.contains(said), "{said} in {command}");
+    }
+    assert!(!text.contains("hunter") && !command.contains("hunter"), "{text}{command}");
+}
+
+/// Does what a dry run prints on stderr, in a shell, against a server that names one model and tells what it was asked.
+fn pasted(arguments: &[&str]) -> (String, serde_json::Value) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let dry = lowrho(&[&["run", "--dry-run", "--url", &url], arguments].concat());
+    assert_eq!(dry.status.code(), Some(0), "{}", stderr(&dry));
+    let server = thread::spawn(move || {
+        let mut asked = (String::new(), serde_json::Value::Null);
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") {
+                let from = head.len();
+                stream.read_line(&mut head).unwrap();
+                if let Some(value) = head[from..].to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).unwrap();
+            let answer =
+                "{\"object\":\"list\",\"data\":[{\"id\": \"org/tiny 1\",\"root\":\"x\"},{\"id\":\"other\"}]}";
+            let head_of_answer =
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", answer.len());
+            stream.get_mut().write_all(format!("{head_of_answer}{answer}").as_bytes()).unwrap();
+            if length > 0 {
+                asked = (head, serde_json::from_slice(&body).unwrap());
+                break;
+            }
+        }
+        asked
+    });
+    let shell = Command::new("sh").arg("-c").arg(stderr(&dry)).env("X_KEY", "k3y").output().unwrap();
+    assert!(shell.status.success(), "{}\n{}", stderr(&dry), stderr(&shell));
+    server.join().unwrap()
+}
+
+#[test]
+fn the_first_request_can_be_pasted_into_a_shell() {
+    if Command::new("curl").arg("--version").output().is_err() {
+        return;
+    }
+    let extra = "{\"note\": \"it's \\\"quoted\\\" $HOME\"}";
+    let (head, body) =
+        pasted(&["--rate", "5", "--extra-body", extra, "--header", "X-Key: hid", "--secret-header", "x-key"]);
+    assert_eq!(body["model"], "org/tiny 1", "asked of the server, as the run does");
+    assert_eq!(body["note"], "it's \"quoted\" $HOME");
+    assert!(head.starts_with("POST /v1/chat/completions ") && head.contains("X-Key: k3y\r\n"), "{head}");
+    assert_eq!(pasted(&["--rate", "5", "--model", "mine"]).1["model"], "mine");
+}
+
+#[test]
+fn the_first_request_to_the_simulator_says_how_to_have_one_there() {
+    let said = stderr(&lowrho(&["run", "--dry-run", "--sim", "--rate", "5"]));
+    assert!(
+        said.contains("lowrho sim\ncurl --no-buffer 'http://127.0.0.1:8000/v1/chat/completions'"),
+        "{said}"
+    );
+    let said =
+        stderr(&lowrho(&["run", "--dry-run", "--sim", "--rate", "5", "--sim-listen", "127.0.0.1:7777"]));
+    assert!(said.contains("'http://127.0.0.1:7777/v1/chat/completions'"), "{said}");
 }
 
 #[test]

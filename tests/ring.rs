@@ -206,6 +206,12 @@ fn linger(pump: &mut Pump<Parts>, heard: &mut Heard) {
     }
 }
 
+/// Closes `conn`, and lets the kernel know.
+fn close(pump: &mut Pump<Parts>, heard: &mut Heard, conn: Conn) {
+    pump.ring_mut().close(conn);
+    linger(pump, heard);
+}
+
 /// Connects to a listener of the standard library; gives both ends.
 fn connected(pump: &mut Pump<Parts>, heard: &mut Heard) -> (Conn, TcpStream) {
     let listener = TcpListener::bind(ANY_PORT).expect("loopback");
@@ -241,7 +247,7 @@ fn many_connections_echo_between_two_rings_on_two_threads() {
         let (tell, address) = std::sync::mpsc::channel();
         let server = std::thread::spawn(move || {
             let mut pump = pump_with(&RingConfig::default(), coalesce);
-            let (_, real) = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
+            let real = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
             tell.send(real).expect("the test waits");
             let mut heard = Heard { echo: true, ..Heard::default() };
             until(&mut pump, &mut heard, "all gone", |heard| {
@@ -286,15 +292,15 @@ fn a_payload_of_many_slices_larger_than_the_sockets_buffer_arrives_whole_with_on
     let parts: Vec<Vec<u8>> = (0..100).map(|n| numbered(100_000 + n, n)).collect();
     let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     pump.ring_mut().send(conn, heard.parts(&slices));
-    pump.ring_mut().shutdown(conn);
     let reader = std::thread::spawn(move || read_to_end(peer));
     until(&mut pump, &mut heard, "sent", |heard| !heard.sent(conn).is_empty());
     assert_eq!(heard.sent(conn), [(100_000, Ok(()))]);
+    close(&mut pump, &mut heard, conn);
     assert!(reader.join().expect("read") == parts.concat(), "other bytes arrived than were sent");
 }
 
 #[test]
-fn sends_of_one_connection_go_one_after_the_other_and_fin_follows_the_last() {
+fn sends_of_one_connection_go_one_after_the_other() {
     let (mut pump, mut heard) = (pump(), Heard::default());
     let (conn, peer) = connected(&mut pump, &mut heard);
     let mut expected = Vec::new();
@@ -303,9 +309,9 @@ fn sends_of_one_connection_go_one_after_the_other_and_fin_follows_the_last() {
         pump.ring_mut().send(conn, heard.parts(&[&part]));
         expected.extend(part);
     }
-    pump.ring_mut().shutdown(conn);
     let reader = std::thread::spawn(move || read_to_end(peer));
     until(&mut pump, &mut heard, "all sent", |heard| heard.sent(conn).len() == 20);
+    close(&mut pump, &mut heard, conn);
     assert_eq!(heard.sent(conn), (1..=20).map(|n| (n * 40_000, Ok(()))).collect::<Vec<_>>());
     assert_eq!(heard.departures(conn).len(), 20);
     assert!(reader.join().expect("read") == expected, "other bytes arrived than were sent");
@@ -317,25 +323,9 @@ fn sends_given_before_the_connection_is_up_follow_it() {
     let listener = TcpListener::bind(ANY_PORT).expect("loopback");
     let conn = pump.ring_mut().connect(listener.local_addr().expect("bound"), None).expect("a socket");
     pump.ring_mut().send(conn, heard.parts(&[b"early"]));
-    pump.ring_mut().shutdown(conn);
     until(&mut pump, &mut heard, "sent", |heard| !heard.sent(conn).is_empty());
+    close(&mut pump, &mut heard, conn);
     assert_eq!(read_to_end(listener.accept().expect("connected").0), b"early");
-}
-
-#[test]
-fn after_a_half_close_the_peers_answer_is_still_read() {
-    let (mut pump, mut heard) = (pump(), Heard::default());
-    let (conn, mut peer) = connected(&mut pump, &mut heard);
-    pump.ring_mut().send(conn, heard.parts(&[b"ask"]));
-    pump.ring_mut().shutdown(conn);
-    until(&mut pump, &mut heard, "sent", |heard| !heard.sent(conn).is_empty());
-    let mut asked = Vec::new();
-    peer.read_to_end(&mut asked).expect("until FIN");
-    peer.write_all(b"answer").expect("still open");
-    drop(peer);
-    until(&mut pump, &mut heard, "ended", |heard| heard.end(conn).is_some());
-    assert_eq!((asked.as_slice(), heard.bytes(conn).as_slice()), (&b"ask"[..], &b"answer"[..]));
-    assert_eq!(heard.end(conn), Some(End::Fin));
 }
 
 #[test]
@@ -465,12 +455,11 @@ fn a_stale_name_is_harmless_to_the_connection_that_has_its_slot_now() {
     assert_eq!(old.slot(), new.slot());
     let ring = pump.ring_mut();
     ring.send(old, heard.parts(&[b"stray"]));
-    ring.shutdown(old);
     ring.reset(old);
     ring.close(old);
     ring.send(new, heard.parts(&[b"straight"]));
-    ring.shutdown(new);
     until(&mut pump, &mut heard, "sent", |heard| !heard.sent(new).is_empty());
+    close(&mut pump, &mut heard, new);
     assert_eq!(read_to_end(peer), b"straight");
     assert_eq!(read_to_end(old_peer), b"");
 }
@@ -485,25 +474,10 @@ fn a_reset_by_us_reaches_the_peer_as_one() {
 }
 
 #[test]
-fn a_listener_that_is_gone_accepts_nobody() {
-    let (mut pump, mut heard) = (pump(), Heard::default());
-    let (listener, address) = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
-    let first = TcpStream::connect(address).expect("it listens");
-    until(&mut pump, &mut heard, "accepted", |heard| heard.accepted_conns().len() == 1);
-    pump.ring_mut().unlisten(listener);
-    pump.ring_mut().unlisten(listener);
-    linger(&mut pump, &mut heard);
-    assert_eq!(TcpStream::connect(address).expect_err("gone").kind(), ErrorKind::ConnectionRefused);
-    drop(first);
-    let conn = heard.accepted_conns()[0];
-    until(&mut pump, &mut heard, "ended", |heard| heard.end(conn) == Some(End::Fin));
-}
-
-#[test]
 fn a_port_can_be_shared_by_rings_and_is_refused_with_the_remedy_when_it_is_not() {
     let (mut one, mut two) = (pump(), pump());
-    let (_, address) = one.ring_mut().listen(ANY_PORT, PortUse::Shared).expect("loopback");
-    assert_eq!(two.ring_mut().listen(address, PortUse::Shared).expect("shared").1, address);
+    let address = one.ring_mut().listen(ANY_PORT, PortUse::Shared).expect("loopback");
+    assert_eq!(two.ring_mut().listen(address, PortUse::Shared).expect("shared"), address);
     let error = two.ring_mut().listen(address, PortUse::Own).expect_err("taken").to_string();
     assert!(error.contains("in use") && error.contains("another port"), "{error}");
 }
@@ -512,7 +486,7 @@ fn a_port_can_be_shared_by_rings_and_is_refused_with_the_remedy_when_it_is_not()
 fn stamps_lie_between_the_send_and_the_read_and_run_forward() {
     let _stamping = stamping();
     let (mut pump, mut heard) = (pump(), Heard::default());
-    let (_, address) = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
+    let address = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
     let client = pump.ring_mut().connect(address, None).expect("a socket");
     until(&mut pump, &mut heard, "both up", |heard| {
         heard.has(&Event::Connected(client, Ok(()))) && heard.accepted_conns().len() == 1
@@ -706,7 +680,7 @@ fn a_send_that_waited_for_another_departs_before_it_leaves_also_when_the_harvest
 #[test]
 fn a_ring_dropped_with_everything_in_flight_lets_go_of_it() {
     let (mut pump, mut heard) = (pump(), Heard::default());
-    let (_, address) = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
+    let address = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
     let (conn, peer) = connected(&mut pump, &mut heard);
     let unread = TcpListener::bind(ANY_PORT).expect("loopback");
     pump.ring_mut().connect(unread.local_addr().expect("bound"), None).expect("a socket");
@@ -727,7 +701,7 @@ fn a_busy_polling_pump_hears_the_same() {
     let ring = Ring::new(&RingConfig::default()).expect("io_uring works here");
     let mut pump = Pump::new(ring, PumpConfig { busy_poll: true, ..PumpConfig::default() });
     let mut heard = Heard { echo: true, ..Heard::default() };
-    let (_, address) = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
+    let address = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
     let mut peer = TcpStream::connect(address).expect("it listens");
     peer.write_all(b"hello").expect("room");
     until(&mut pump, &mut heard, "echoed", |heard| {

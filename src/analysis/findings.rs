@@ -9,7 +9,8 @@ use super::{
     SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, examine, hindrance,
 };
 use crate::record::{
-    Audit, BLOCKS, Imagined, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums,
+    Audit, BLOCKS, Failures, Imagined, Metric, Population, Queue, Recorder, Silence, Slowest, Stage,
+    TokenSums,
 };
 use crate::time::{Instant, Span};
 
@@ -79,6 +80,10 @@ pub struct Findings {
     pub blame: Option<Blame>,
     /// What other clients would have said, where they were imagined.
     pub others: Option<OtherClients>,
+    /// Failures of measured requests by their words.
+    pub failures: Failures,
+    /// The silence of the server at the end of what was heard.
+    pub silence: Silence,
 }
 
 impl Findings {
@@ -124,7 +129,8 @@ impl Findings {
         let bound = total.bias.get(Metric::Ttft)[Level::P99.index()];
         let blame =
             p99.zip(bound).map(|(p99, bound)| Blame::of(p99, bound, facts.tcp.min_rtt, facts.idle_ttft));
-        Self { stages: found, total, blame, others: None }
+        let (failures, silence) = (merged.failures().clone(), *merged.silence());
+        Self { stages: found, total, blame, failures, silence, others: None }
     }
 
     /// The same with what imagined clients say of all stages.

@@ -270,8 +270,8 @@ mod tests {
         });
         let all = Verdict::over(stages.iter());
         let words: Vec<_> = all.reasons.iter().map(|r| r.words.as_str()).collect();
-        assert_eq!(words, ["stages 2, 4: down", "stages 1-3 (worst: 2): 7 late"]);
-        assert_eq!((all.state, all.caveats), (State::Invalid, vec!["stages 0-4: two CPUs".to_owned()]));
+        assert_eq!(words, ["stages 3, 5: down", "stages 2-4 (worst: 3): 7 late"]);
+        assert_eq!((all.state, all.caveats), (State::Invalid, vec!["stages 1-5: two CPUs".to_owned()]));
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         let stages = ["7 of 20 waited", "12.5 of 30 waited", "the clock was set"]
             .map(|caveat| Verdict { caveats: vec![caveat.into()], ..Verdict::default() });
         let caveats = Verdict::over(stages.iter()).caveats;
-        assert_eq!(caveats, ["stages 0-1, as in 0: 7 of 20 waited", "stage 2: the clock was set"]);
+        assert_eq!(caveats, ["stages 1-2, as in 1: 7 of 20 waited", "stage 3: the clock was set"]);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(super) struct RunArguments {
     /// Take the options of this file where they are not given here
     #[arg(short, long, value_name = "FILE.toml")]
     pub(super) config: Option<PathBuf>,
-    /// Print the plan and its first request as a curl command, and send nothing
+    /// Print the plan (a config file) and, on stderr, its first request as a curl command; send nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub(super) struct RerunArguments {
     /// Results directory of the run to repeat
     #[arg(value_name = "DIR")]
     pub(super) dir: PathBuf,
-    /// Print the plan and its first request as a curl command, and send nothing
+    /// Print the plan (a config file) and, on stderr, its first request as a curl command; send nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]

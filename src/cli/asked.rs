@@ -5,6 +5,7 @@ use super::args::{Arguments, Command};
 use super::{card, limits, shape};
 use crate::host::Facts;
 use crate::plan::{FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, Text};
+use crate::store::Results;
 use clap::FromArgMatches;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -158,7 +159,12 @@ fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Res
     if let Some(dir) = plan.output.dir.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
         return Err(occupied(dir));
     }
-    Ok(if dry_run { Asked::DryRun(plan, how) } else { Asked::Run(plan, how) })
+    if dry_run {
+        return Ok(Asked::DryRun(plan, how));
+    }
+    Results::try_out(plan.output.dir.as_deref().map(Path::new))
+        .map_err(|error| Refusal::File(format!("--out: {error}")))?;
+    Ok(Asked::Run(plan, how))
 }
 
 fn occupied(dir: &str) -> Refusal {

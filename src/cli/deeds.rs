@@ -5,10 +5,10 @@ use crate::clock;
 use crate::host::{self, Facts};
 use crate::plan::{self, Plan, Require, SimPlan, format_cpus};
 use crate::report::terminal::{self, Style, clean, spread};
-use crate::report::{Doctor, Host, Summary, Verdict};
+use crate::report::{Doctor, Host, Repeats, Summary, Verdict};
 use crate::run::{self, Done, Interrupts, RunError, Screen};
 use crate::sim::Sim;
-use crate::store::Results;
+use crate::store::{Remains, Results, StoreError};
 use crate::time::Span;
 use crate::watch::Show;
 use std::io::{self, IsTerminal, Write};
@@ -24,21 +24,24 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
     let _ = host::raise_files();
     let interrupts = Interrupts::catch()?;
     let host = machine(facts);
-    let mut summaries = Vec::new();
+    let mut plan = plan.clone();
+    let several = plan.load.repeat > 1;
+    let mut runs: Vec<(String, Summary)> = Vec::new();
     let mut worst = Exit::Good;
     for nth in 0..plan.load.repeat {
-        let plan = nth_run(plan, nth);
-        let screen = Screen { show: show(&plan), out: io::stderr() };
-        match run::run(&plan, how.prompts.as_deref(), &host, facts, &interrupts, screen) {
+        let mut one = plan.clone();
+        one.be_the_nth(nth);
+        let screen = Screen { show: show(&one), out: io::stderr() };
+        match run::run(&one, how.prompts.as_deref(), &host, facts, &interrupts, screen) {
             Ok(done) => {
-                let exit = ending(&plan, &done, &interrupts).into();
-                match tell(&plan, &done) {
-                    // Whoever reads our output may have seen enough; the run is what it was.
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-                    told => told?,
+                worst = worst.worse(ending(&one, &done, &interrupts).into());
+                // Of several runs the one document comes at the end.
+                unless_gone(tell(&one, &done, one.output.json && !several))?;
+                if several {
+                    // The others are its neighbours.
+                    plan.output.dir = done.dir.parent().map(|dir| dir.display().to_string());
                 }
-                worst = worst.worse(exit);
-                summaries.push(done.summary);
+                runs.push((done.dir.display().to_string(), done.summary));
             }
             Err(error) => {
                 writeln!(io::stderr(), "error: {}", clean(&error.to_string()))?;
@@ -50,20 +53,32 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
             break;
         }
     }
-    if summaries.len() > 1 && !plan.output.json {
-        write!(io::stdout().lock(), "{}", spread(&summaries))?;
+    if several && !runs.is_empty() {
+        let mut repeats = Repeats::of(&runs);
+        if let Err(error) = write_repeats(&plan, &repeats) {
+            writeln!(io::stderr(), "error: {error}")?;
+            worst = worst.worse(Exit::Failed);
+        }
+        let text = if plan.output.json {
+            repeats.summaries = runs.into_iter().map(|(_, summary)| summary).collect();
+            repeats.to_json()
+        } else {
+            spread(&runs)
+        };
+        unless_gone(io::stdout().lock().write_all(text.as_bytes()))?;
     }
     Ok(worst)
 }
 
-/// The plan of the `nth` of several runs: prompts and arrivals of its own, and a directory of its own.
-fn nth_run(plan: &Plan, nth: u32) -> Plan {
-    let mut plan = plan.clone();
-    if plan.load.repeat > 1 {
-        plan.be_the_nth(nth);
-        plan.output.dir = plan.output.dir.map(|dir| format!("{dir}/{}", nth + 1));
-    }
-    plan
+/// Keeps what several runs have in common in the directory above theirs.
+fn write_repeats(plan: &Plan, repeats: &Repeats) -> Result<(), StoreError> {
+    let dir = plan.output.dir.as_deref().expect("the first run named the directory of all");
+    Results::open(Path::new(dir))?.write_repeats(repeats)
+}
+
+/// Whoever reads our output may have seen enough; the run is what it was.
+fn unless_gone(told: io::Result<()>) -> io::Result<()> {
+    told.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 
 pub(super) fn machine(facts: &Facts) -> Host {
@@ -95,12 +110,12 @@ fn columns(terminal: impl AsFd) -> usize {
     size.ok().filter(|columns| *columns > 0).map_or(Style::default().width, |columns| columns.max(NARROWEST))
 }
 
-/// Says what a run found, and where it is kept.
-fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
+/// Says what a run found, and where it is kept; `json`: as its summary.
+fn tell(plan: &Plan, done: &Done, json: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    if plan.output.json {
+    if json {
         out.write_all(done.summary.to_json().as_bytes())?;
-    } else {
+    } else if !plan.output.json {
         out.write_all(page(&done.summary, plan.output.verbose).as_bytes())?;
     }
     out.flush()?;
@@ -112,11 +127,7 @@ fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
     if total.load.completed == 0 && total.load.failed > 0 {
         let classes: Vec<String> =
             total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
-        writeln!(
-            err,
-            "error: no request succeeded: {}; records.jsonl has the server's words",
-            classes.join(", ")
-        )?;
+        writeln!(err, "error: no request succeeded: {}", classes.join(", "))?;
     }
     if !plan.output.quiet {
         writeln!(err, "results in {}", done.dir.display())?;
@@ -207,7 +218,8 @@ pub(super) fn report(dir: &Path, json: bool) -> io::Result<Exit> {
     let summary = match Results::open(dir).and_then(|results| results.read_summary()) {
         Ok(summary) => summary,
         Err(error) => {
-            writeln!(io::stderr(), "error: {error}")?;
+            let why = Results::open(dir).ok().and_then(|results| without_summary(&results));
+            writeln!(io::stderr(), "error: {}", why.unwrap_or_else(|| error.to_string()))?;
             return Ok(Exit::BadPlan);
         }
     };
@@ -222,4 +234,22 @@ pub(super) fn doctor(facts: &Facts, plan: Option<&Plan>, json: bool) -> io::Resu
     let text = if json { doctor.to_json() } else { doctor.text() };
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(if doctor.ok { Exit::Good } else { Exit::Failed })
+}
+
+/// What there is where no summary is: several runs, or what is left of one that was killed.
+fn without_summary(results: &Results) -> Option<String> {
+    let dir = results.dir().display();
+    if results.holds_several() {
+        return Some(format!(
+            "{dir} holds several runs (repeats.json has their spread): lowrho report {dir}/1"
+        ));
+    }
+    let Remains { rows, failed, cut, histograms } = results.remains()?;
+    let cut = if cut { ", the last one cut" } else { "" };
+    let rows = format!("records.jsonl has the rows of {rows} finished requests ({failed} failed){cut}");
+    let histograms = if histograms { "; histograms.hlog has the latencies of every second" } else { "" };
+    Some(format!(
+        "{dir} has no summary.json: the run was killed, or still goes on\n  {rows}{histograms}\n  \
+         lowrho rerun {dir} repeats the run"
+    ))
 }

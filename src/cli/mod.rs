@@ -3,6 +3,7 @@
 mod args;
 mod asked;
 mod card;
+mod curl;
 mod deeds;
 mod dry_run;
 mod exit;
@@ -31,7 +32,8 @@ pub fn main() -> ExitCode {
     let done = match asked {
         Asked::Init(init) => init::write(init.as_ref()).map(|()| Exit::Good),
         Asked::DryRun(plan, how) => {
-            dry_run::print(&plan, how.prompts.as_deref(), &mut io::stdout().lock()).map(|()| Exit::Good)
+            let (mut out, mut aside) = (io::stdout().lock(), io::stderr().lock());
+            dry_run::print(&plan, how.prompts.as_deref(), &mut out, &mut aside).map(|()| Exit::Good)
         }
         Asked::Run(plan, how) => deeds::run(&plan, &how, &facts),
         Asked::Floor(plan) => floor::floor(&plan, &facts),

@@ -75,8 +75,9 @@ impl Plan {
         self.load.schedule().expect("the schedule of a plan was checked")
     }
 
-    /// Becomes the `nth` (from 0) of the runs that it asks for: one run, with arrivals and prompts of its own.
+    /// Becomes the `nth` (from 0) of the runs that it asks for: one run, with arrivals, prompts and a directory of its own.
     pub fn be_the_nth(&mut self, nth: u32) {
+        self.output.nth = (self.load.repeat > 1).then_some(nth + 1);
         self.load.seed = self.load.seed.wrapping_add(u64::from(nth));
         self.load.repeat = 1;
         self.asked.0.load.seed = Some(Text(self.load.seed.to_string()));
@@ -106,6 +107,9 @@ fn filled(asked: Raw) -> Raw {
     if asked.load.concurrency.is_none() && asked.stage.is_empty() {
         // Only a closed loop has these; where no load is asked for, that alone is the mistake.
         (defaults.load.ramp, defaults.load.think_time) = (None, None);
+    }
+    if asked.payload.prompt_as.as_ref().is_none_or(|form| form.as_str() != "ids") {
+        defaults.payload.vocab_size = None;
     }
     let mut raw = asked.over(defaults);
     later_of_one_name(&mut raw.target.header, ':');
@@ -157,6 +161,7 @@ fn output(r: &mut Reading, raw: &Raw) -> Output {
     }
     Output {
         dir: r.text(option!(raw.output.out), "the name of a directory"),
+        nth: None,
         records: r.word(option!(raw.output.records), &RECORDS).unwrap_or(Records::All),
         record_gaps: raw.output.record_gaps == Some(true),
         tags,

@@ -52,12 +52,17 @@ pub(super) fn read(
     if let CostSource::Refused(why) = &limits.cost.source {
         caveats.push(format!("the capacity card is not used: {why}; lowrho floor makes a new one"));
     }
-    let most = cores.len().min(load.slots().unwrap_or(usize::MAX)).max(1);
+    let connections = pool::read(r, raw, limits, load, payload, sim);
+    // A shard that may hold no connection, or no request, could never send what is due on it.
+    let flag = if load.slots().is_some() { "--concurrency" } else { "--max-concurrency" };
+    let shares = load.most_in_flight().map(|most| (most, flag));
+    let shares = shares.filter(|(most, _)| *most <= connections).unwrap_or((connections, "--connections"));
+    let most = cores.len().min(shares.0).max(1);
     let shards = match option!(raw.client.shards) {
         given if given.value.is_some_and(|text| text.as_str() == "auto") => {
             expected::shards(demand, &limits.cost, most)
         }
-        given => explicit_shards(r, given, most, &cores),
+        given => explicit_shards(r, given, most, &cores, shares),
     };
     let cpus: Vec<usize> = cores.into_iter().take(shards).collect();
     let threads = cpus.len() + sim.map_or(0, |sim| sim.cpus.len());
@@ -75,8 +80,7 @@ pub(super) fn read(
             limits.cost
         ));
     }
-    memlock(r, limits, threads);
-    let connections = pool::read(r, raw, limits, load, payload, sim);
+    memlock(r, limits, cpus.len(), sim);
     let preconnect = raw.client.no_preconnect != Some(true);
     let waiting = waiting::read(r, raw);
     let stamps = r.word(option!(raw.client.stamps), &STAMPS).unwrap_or_default();
@@ -106,7 +110,7 @@ pub(super) fn read(
 }
 
 /// What no option can change.
-fn machine(r: &mut Reading, limits: &Limits) {
+pub(super) fn machine(r: &mut Reading, limits: &Limits) {
     /// Deferred task running and multishot receive with control messages came with it.
     const OLDEST: (u32, u32) = (6, 1);
     if let Some((major, minor)) = limits.kernel.filter(|version| *version < OLDEST) {
@@ -152,11 +156,18 @@ fn cores(
     allowed
 }
 
-fn explicit_shards(r: &mut Reading, given: Given<'_>, most: usize, cores: &[usize]) -> usize {
+/// `shares`: what is split over the shards, of which each needs one, and by which option.
+fn explicit_shards(
+    r: &mut Reading,
+    given: Given<'_>,
+    most: usize,
+    cores: &[usize],
+    shares: (usize, &str),
+) -> usize {
     let shards = given.value.and_then(|text| text.as_str().parse::<usize>().ok());
     shards.filter(|shards| (1..=most).contains(shards)).unwrap_or_else(|| {
         let remedy = match cores.len() {
-            n if n > most => "a shard needs at least one slot of --concurrency".to_owned(),
+            n if n > most => format!("a shard needs at least one of the {} of {}", shares.0, shares.1),
             _ => format!("a shard has a CPU of its own, and the shards' are {}", format_cpus(cores)),
         };
         r.refuse(given, format!("auto, or a whole number from 1 to {most}"), remedy);
@@ -171,14 +182,30 @@ pub const SHARD_LOCKED_BYTES: u64 = 256 * 1024;
 /// glommio refuses to start below this limit, whatever it needs.
 const LEAST_LOCKED_BYTES: u64 = 512 * 1024;
 
-fn memlock(r: &mut Reading, limits: &Limits, rings: usize) {
-    let needed = u64::try_from(rings).expect("few shards") * SHARD_LOCKED_BYTES;
+/// Whether the rings of so many shards of ours, and of those of a simulator in this process, may be locked.
+pub(super) fn memlock(r: &mut Reading, limits: &Limits, shards: usize, sim: Option<&SimPlan>) {
+    let of_sim = sim.map_or(0, |sim| sim.cpus.len());
+    let needed = u64::try_from(shards + of_sim).expect("few shards") * SHARD_LOCKED_BYTES;
     let needed = needed.max(LEAST_LOCKED_BYTES);
     let Some(allowed) = limits.memlock_bytes.filter(|allowed| *allowed < needed) else { return };
+    let counted = |n: usize, whose: &str| match n {
+        0 => None,
+        1 => Some(format!("1 shard of {whose}")),
+        n => Some(format!("{n} shards of {whose}")),
+    };
+    let whose = [counted(shards, "the client"), counted(of_sim, "the simulator")];
+    let whose: Vec<String> = whose.into_iter().flatten().collect();
+    let fewer = match (shards, of_sim) {
+        (0 | 1, 0 | 1) => String::new(),
+        (0, _) => ", or take fewer CPUs (--cpus)".into(),
+        _ => ", or take fewer shards (--shards, --sim-cpus)".into(),
+    };
     r.note(
-        Place::Whole("locked memory"),
+        Place::Whole("locked memory (ulimit -l)"),
         Some(format!("{} KiB", allowed / 1024)),
-        format!("at least {} KiB for {rings} shards, the simulator's included", needed / 1024),
-        "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1) or take fewer --shards",
+        format!("at least {} KiB for {}", needed / 1024, whose.join(" and ")),
+        format!(
+            "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1){fewer}"
+        ),
     );
 }

@@ -14,7 +14,8 @@ pub const EVENT_COST: Span = Span::from_us(8);
 /// (M/D/1: rho / (2 (1 - rho))).
 pub const EASY_RHO: f64 = 0.3;
 
-/// Time between the tokens of a stream where nothing is known: a fast server's, so that the guess errs upwards.
+/// Time between the tokens of a stream where nothing is known: a fast server's, so that a guess of events errs upwards,
+/// and one of requests in flight downwards.
 const FAST_ITL: Span = Span::from_ms(5);
 
 /// Time a request takes where nothing is known.
@@ -68,6 +69,12 @@ impl Load {
         slots.reduce(f64::max).map(ceiling)
     }
 
+    /// The most requests in flight that the plan itself sets: slots of a closed loop, the cap of an open one.
+    #[must_use]
+    pub fn most_in_flight(&self) -> Option<usize> {
+        self.slots().or(self.max_concurrency.and_then(|cap| usize::try_from(cap).ok()))
+    }
+
     /// Requests in flight when each takes `e2e`: the mean, by Little's law (rate x E2E), and a count that is hardly
     /// ever exceeded: in an M/G/infinity system the number is Poisson, so four deviations above the mean.
     #[must_use]
@@ -96,6 +103,11 @@ impl Payload {
     #[must_use]
     pub fn mean_output_tokens(&self) -> f64 {
         self.output_tokens.mean(LONGEST_OUTPUT)
+    }
+
+    /// The time that a request takes on a fast server.
+    pub(super) fn fast_e2e(&self) -> Span {
+        Span::from_s_f64(self.mean_output_tokens() * FAST_ITL.as_s_f64())
     }
 }
 

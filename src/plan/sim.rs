@@ -3,7 +3,7 @@
 use super::load::only_for;
 use super::raw::{Raw, SimOptions};
 use super::reading::{Reading, option};
-use super::{Limits, PlanError, cpus};
+use super::{Limits, PlanError, client, cpus, format_cpus};
 use crate::random::{Counts, Delays};
 use crate::script::{EngineKind, FaultRule, Faults, Latencies, Script};
 use crate::time::Span;
@@ -37,7 +37,9 @@ impl SimPlan {
         let raw = Raw { sim: asked, ..Raw::default() };
         let raw = raw.over(Raw { sim: defaults, ..Raw::default() });
         let mut reading = Reading::of_the_simulator_alone();
+        client::machine(&mut reading, limits);
         let sim = options(&mut reading, &raw, limits);
+        client::memlock(&mut reading, limits, 0, Some(&sim));
         reading.done(sim)
     }
 
@@ -105,6 +107,13 @@ fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
         _ => vec![*limits.cpus.last().expect("a process may run somewhere")],
     };
     let script = script(r, raw, cpus.len());
+    if script.max_running.is_some_and(|places| usize::try_from(places).is_ok_and(|n| n < cpus.len())) {
+        r.refuse(
+            option!(raw.sim.max_running),
+            format!("at least {}, one for each of the simulator's shards", cpus.len()),
+            format!("it is split over its CPUs ({}): raise it, or take fewer CPUs", format_cpus(&cpus)),
+        );
+    }
     SimPlan {
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0))),
         cpus,

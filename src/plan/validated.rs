@@ -50,6 +50,8 @@ impl fmt::Debug for Asked {
 pub struct Output {
     /// The results directory; `None` = `results/<time>-<model>`.
     pub dir: Option<String>,
+    /// Which of several runs this is, from 1: its results are in a directory of that name below the others'.
+    pub nth: Option<u32>,
     /// Which requests get a row in `records.jsonl`.
     pub records: Records,
     /// Whether rows hold every gap between events.
@@ -60,7 +62,7 @@ pub struct Output {
     pub json: bool,
     /// No progress on stderr.
     pub quiet: bool,
-    /// More words on stderr.
+    /// More rows and figures in the terminal report.
     pub verbose: bool,
 }
 

@@ -3,7 +3,7 @@
 //! It must not keep rows, and it must not know how requests were made.
 
 use super::interval::Interval;
-use super::{Bound, Finished, Metrics, Stage, Window};
+use super::{Bound, Failures, Finished, Metrics, Silence, Stage, Window};
 use crate::time::{Instant, Phase};
 
 /// What one shard, or after merging all of them, saw of a run.
@@ -11,6 +11,8 @@ use crate::time::{Instant, Phase};
 pub struct Recorder {
     stages: Vec<Stage>,
     interval: Interval,
+    failures: Failures,
+    silence: Silence,
 }
 
 impl Recorder {
@@ -30,11 +32,14 @@ impl Recorder {
         Self {
             stages: windows.iter().map(|window| Stage::new(*window, bounds)).collect(),
             interval: Interval::default(),
+            failures: Failures::default(),
+            silence: Silence::default(),
         }
     }
 
     /// Bytes arrived.
     pub fn read(&mut self, stamp: Instant, bytes: usize) {
+        self.silence.heard(stamp);
         if let Some(stage) = stage_at(&mut self.stages, stamp) {
             stage.flow.bytes += bytes as u64;
         }
@@ -51,7 +56,9 @@ impl Recorder {
             stage.pass_through(record);
         }
         self.token_flow(finished);
+        self.silence.see(record);
         if record.phase == Phase::Measured {
+            self.failures.count(record);
             let stage =
                 self.stages.get_mut(usize::from(record.stage)).expect("a request's stage has a window");
             stage.count(finished, &metrics, &mut self.interval);
@@ -113,12 +120,26 @@ impl Recorder {
             mine.merge(theirs);
         }
         self.interval.merge(&other.interval);
+        self.failures.merge(&other.failures);
+        self.silence.merge(&other.silence);
     }
 
     /// The stages, in order.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {
         &self.stages
+    }
+
+    /// Failures of measured requests by their words.
+    #[must_use]
+    pub const fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
+    /// The silence of the server at the end of what was heard.
+    #[must_use]
+    pub const fn silence(&self) -> &Silence {
+        &self.silence
     }
 
     /// Gives what finished since the last exchange into `interval`, and goes on counting in its memory.

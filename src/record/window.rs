@@ -59,6 +59,12 @@ impl Window {
         }
     }
 
+    /// The same window of a run that starts so much later.
+    #[must_use]
+    pub fn shifted(&self, by: Span) -> Self {
+        Self { from: self.from + by, until: self.until.map(|until| until + by), blocks: self.blocks }
+    }
+
     /// Whether `at` lies inside.
     #[must_use]
     pub fn contains(&self, at: Instant) -> bool {

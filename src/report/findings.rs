@@ -3,10 +3,10 @@
 //! It rounds to whole nanoseconds and decides nothing; what is undefined stays undefined.
 
 use super::{
-    About, Bias, BiasBound, Blame, Check, Client, Distribution, Estimate, Good, JobAudit, Latency, Lateness,
-    LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section, Server,
-    ShardAudit, Share, Slow, Stage, Summary, Surroundings, Tcp, Throughput, TokenSources, Tokens, Unit,
-    Verdict, Wait, Waits, WithFailures,
+    About, Bias, BiasBound, Blame, Check, Client, Distribution, Estimate, Failure, Good, JobAudit, Latency,
+    Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section,
+    Server, ShardAudit, Share, Simulator, Slow, Stage, Summary, Surroundings, Tcp, Throughput, TokenSources,
+    Tokens, Unit, Verdict, Wait, Waits, WentAway, WithFailures,
 };
 use crate::analysis::{
     self, Facts, Findings, FormulaWait, Level, ServerState, ShardFacts, ShardQueue, StageFindings, State,
@@ -57,12 +57,40 @@ impl Summary {
             target: about.target,
             stages,
             total: all,
+            failures: findings.failures.by_count().into_iter().take(MOST_FAILURES).map(failure).collect(),
             slowest: total.slowest.by_e2e().iter().filter_map(|slow| slow_one(slow, start)).collect(),
             blame: findings.blame.as_ref().map(blame),
             client,
-            server: Server { simulator: about.simulator, ..server(&total.server) },
+            server: whole_server(findings, about.simulator, start),
         }
     }
+}
+
+/// As many kinds of failure as a reader takes in.
+const MOST_FAILURES: usize = 10;
+
+/// So many requests in a row that got not a byte are more than a bad moment.
+const ABSENCE: u64 = 5;
+
+fn failure(found: &record::Failure) -> Failure {
+    Failure {
+        class: found.class.name().into(),
+        status: found.status,
+        detail: found.detail.as_deref().map(Into::into),
+        count: found.count,
+    }
+}
+
+/// The server's state over the whole run: one that went away has not kept up.
+fn whole_server(findings: &Findings, simulator: Option<Simulator>, start: Instant) -> Server {
+    let silence = &findings.silence;
+    let went_away = (silence.failed() >= ABSENCE).then(|| WentAway {
+        since_ns: silence.since().map(|since| (since - start).as_ns()),
+        failed: silence.failed(),
+    });
+    let told = server(&findings.total.server);
+    let kept_up = if went_away.is_some() { Some(false) } else { told.kept_up };
+    Server { kept_up, went_away, simulator, ..told }
 }
 
 fn section(found: &StageFindings) -> Section {
@@ -445,6 +473,7 @@ fn server(found: &ServerState) -> Server {
         in_flight_slope: finite(trend.map(|trend| trend.slope_per_s)),
         in_flight_mean: finite(trend.map(analysis::Trend::mean)),
         reasons: found.words.clone(),
+        went_away: None,
         simulator: None,
     }
 }

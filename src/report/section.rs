@@ -176,6 +176,19 @@ pub struct TokenSources {
     pub events: u64,
 }
 
+/// One kind of failure of measured requests.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// Its class.
+    pub class: String,
+    /// The HTTP status, where one came.
+    pub status: Option<u16>,
+    /// The server's or the parser's own words, where there are some.
+    pub detail: Option<String>,
+    /// Requests that failed so.
+    pub count: u64,
+}
+
 /// One of the slowest requests, split: due -> begun -> sent -> first -> last.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Slow {

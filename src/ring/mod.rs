@@ -33,5 +33,5 @@ pub use handler::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, R
 pub use nic::{Card, CardStamps};
 pub use paths::Paths;
 pub use pump::{Pump, PumpConfig};
-pub use sockets::{Listener, Ring};
+pub use sockets::Ring;
 pub use trial::RingFeatures;

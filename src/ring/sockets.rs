@@ -18,13 +18,13 @@ use io_uring::types::Fd;
 use io_uring::{opcode, squeue};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{Shutdown, SocketAddrAny};
+use rustix::net::SocketAddrAny;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 /// Names a listener of one ring.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Listener {
+pub(super) struct Listener {
     pub(super) slot: u32,
     pub(super) generation: u32,
 }
@@ -34,8 +34,6 @@ pub struct Listener {
 pub(super) struct Stream {
     pub(super) fd: OwnedFd,
     pub(super) state: State,
-    /// FIN is to follow the last send.
-    shut: bool,
     /// What its reads so far tell of the next.
     pub(super) past: Past,
     /// The send under way, first, and the last that waits for it.
@@ -127,30 +125,17 @@ impl<P: Payload> Ring<P> {
         })
     }
 
-    /// Listens on `address` (port 0 = any) and accepts until the ring ends or [`Ring::unlisten`]; gives the real address.
+    /// Listens on `address` (port 0 = any) and accepts until the ring ends; gives the real address.
     ///
     /// # Errors
     /// What the kernel says of the address.
-    pub fn listen(
-        &mut self,
-        address: SocketAddr,
-        port: PortUse,
-    ) -> Result<(Listener, SocketAddr), RingError> {
+    pub fn listen(&mut self, address: SocketAddr, port: PortUse) -> Result<SocketAddr, RingError> {
         let (fd, real) = socket::to_listen(&address, port, self.stamps)
             .map_err(|errno| RingError::Listen(address, errno))?;
         let (slot, generation) = self.listeners.insert(fd);
-        let listener = Listener { slot, generation };
-        self.accept(listener);
+        self.accept(Listener { slot, generation });
         self.flush();
-        Ok((listener, real))
-    }
-
-    /// Stops accepting; connections already accepted stay.
-    pub fn unlisten(&mut self, listener: Listener) {
-        if let Some(fd) = self.listeners.remove(listener.slot, listener.generation) {
-            self.cancel(accept_token(listener));
-            self.close_fd(fd);
-        }
+        Ok(real)
     }
 
     /// Begins to connect, from `from` if given; [`super::Handler::connected`] tells the outcome.
@@ -185,14 +170,6 @@ impl<P: Payload> Ring<P> {
                     self.begin_send(conn, index);
                 }
             }
-        }
-    }
-
-    /// Tells the peer that nothing more will be sent (FIN), once all sends of `conn` are over; reading goes on.
-    pub fn shutdown(&mut self, conn: Conn) {
-        if let Some(stream) = self.streams.get_mut(conn.slot, conn.generation) {
-            stream.shut = true;
-            shut_when_idle(stream);
         }
     }
 
@@ -278,7 +255,7 @@ impl<P: Payload> Ring<P> {
     }
 
     pub(super) fn add(&mut self, fd: OwnedFd, state: State) -> Conn {
-        let stream = Stream { fd, state, shut: false, past: Past::default(), sending: None };
+        let stream = Stream { fd, state, past: Past::default(), sending: None };
         let (slot, generation) = self.streams.insert(stream);
         Conn { slot, generation }
     }
@@ -344,9 +321,8 @@ impl<P: Payload> Ring<P> {
         assert_eq!(first, index, "sends of one connection end in order");
         let next = self.payloads.next(index);
         stream.sending = next.map(|next| (next, last));
-        match next {
-            Some(next) => self.begin_send(conn, next),
-            None => shut_when_idle(stream),
+        if let Some(next) = next {
+            self.begin_send(conn, next);
         }
     }
 
@@ -412,13 +388,6 @@ impl<P: Payload> Ring<P> {
 fn ask_tcp(stream: &Stream, paths: &mut Paths) {
     let mut info = [0; INFO_BYTES];
     socket::tcp_info(&stream.fd, &mut info).into_iter().for_each(|info| paths.see(info));
-}
-
-fn shut_when_idle(stream: &Stream) {
-    if stream.shut && stream.sending.is_none() {
-        // A peer that is gone already needs no FIN.
-        let _ = rustix::net::shutdown(&stream.fd, Shutdown::Write);
-    }
 }
 
 fn token(kind: Kind, conn: Conn) -> Token {

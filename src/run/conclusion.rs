@@ -119,7 +119,12 @@ impl Story<'_> {
         let mut about = self.about(ended, merged.about, merged.stamps, simulator);
         about.caveats.extend(unimagined(told.lost));
         let summary = Summary::of(&findings, &merged.recorders, &facts, about);
-        failures.extend(results.write_summary(&summary).err().map(|error| error.to_string()));
+        failures.extend(
+            results
+                .write_summary(&summary)
+                .err()
+                .map(|error| format!("{error}; what is printed is all there is of the run's figures")),
+        );
         Done { summary, dir: results.dir().to_path_buf(), failures }
     }
 

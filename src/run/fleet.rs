@@ -337,7 +337,7 @@ mod tests {
         fleet.stuck_after = Span::from_s(1);
         let start = fleet.begin();
         let gauges = fleet.gauges().to_vec();
-        let progress = Progress::start(gauges, start, None, Show::Quiet, std::io::sink(), || ()).unwrap();
+        let progress = Progress::start(gauges, start, None, Show::Quiet, std::io::sink()).unwrap();
         let left = fleet.conduct(start, &interrupts, &progress);
         drop(open);
         let [well, stuck] = left.as_slice() else { panic!("two shards were started") };

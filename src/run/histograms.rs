@@ -98,12 +98,12 @@ fn write(log: &mut HistogramLog, nth: u32, interval: &Interval) -> Result<(), St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Existing, Results};
+    use crate::store::Results;
 
     #[test]
     fn a_shard_that_is_stuck_does_not_keep_the_log_open() {
         let dir = std::env::temp_dir().join(format!("lowrho-histograms-{}", std::process::id()));
-        let results = Results::create(&dir, Existing::Refuse).unwrap();
+        let results = Results::create(&dir).unwrap();
         let intervals = Intervals::new();
         let (mut well, stuck) = (intervals.sink(), intervals.sink());
         let log = results.start_histograms(0).unwrap();

@@ -32,7 +32,7 @@ use crate::plan::{Output, Plan};
 use crate::report;
 use crate::schedule::Extent;
 use crate::shard::{Control, Orders, RowSink, Sinks, windows};
-use crate::store::{Existing, Results, RowQueue};
+use crate::store::{Results, RowQueue};
 use crate::time::Span;
 use crate::watch::{Progress, Show};
 use conclusion::{Gatherers, Story};
@@ -80,6 +80,7 @@ pub fn run(
     let stamping = card::stamping(&plan, &route)?;
     let results = directory(&plan.output, &target.model)?;
     results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
+    results.keep_space().map_err(RunError::of_store)?;
 
     let card = stamping.as_ref().map(|stamping| stamping.clock.clone());
     let orders = Arc::new(Orders { card, ..orders(&plan, &target) });
@@ -91,14 +92,14 @@ pub fn run(
 
     let start = fleet.begin();
     let start_unix_ns = unix_ns_at(start);
-    let writer = fleet.or_end(results.start_records(rows, start, || ()).map_err(RunError::of_store))?;
+    let writer = fleet.or_end(results.start_records(rows, start).map_err(RunError::of_store))?;
     let log = fleet.or_end(results.start_histograms(start_unix_ns).map_err(RunError::of_store))?;
     let histograms = intervals.collect(log, plan.client.cpus.len());
     let no_thread = |error: std::io::Error| RunError::Own(format!("no thread is to be had: {error}"));
     let histograms = fleet.or_end(histograms.map_err(no_thread))?;
     let imagination = fleet.or_end(traffics.imagine(&orders.schedule, start).map_err(no_thread))?;
     let Screen { show, out } = screen;
-    let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ());
+    let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out);
     let progress = fleet.or_end(progress.map_err(no_thread))?;
     let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(&plan));
     let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or_default());
@@ -134,9 +135,13 @@ fn unix_ns_at(instant: crate::time::Instant) -> u64 {
 }
 
 fn directory(output: &Output, model: &str) -> Result<Results, RunError> {
-    let results = match &output.dir {
-        Some(dir) => Results::create(Path::new(dir), Existing::Refuse),
-        None => Results::create_default(Path::new("."), clock::unix_ns(), model),
+    let of_nth = |dir: &Path, nth: u32| Results::create(&dir.join(nth.to_string()));
+    let default = || Results::create_default(Path::new("."), clock::unix_ns(), model);
+    let results = match (output.dir.as_deref().map(Path::new), output.nth) {
+        (Some(dir), Some(nth)) => of_nth(dir, nth),
+        (Some(dir), None) => Results::create(dir),
+        (None, Some(nth)) => default().and_then(|of_all| of_nth(of_all.dir(), nth)),
+        (None, None) => default(),
     };
     results.map_err(RunError::of_store)
 }
@@ -145,8 +150,10 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
     let client = &plan.client;
     let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
     let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or(crate::plan::GUESSED_E2E));
+    let schedule = plan.schedule();
     Orders {
-        schedule: plan.schedule(),
+        windows: windows(&schedule),
+        schedule,
         workload: target.workload.clone(),
         address: target.address,
         api: plan.target.api,

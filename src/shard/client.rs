@@ -5,7 +5,7 @@
 use super::account::Account;
 use super::control::{Control, Order, Standing};
 use super::deadlines::Deadlines;
-use super::idle::Idle;
+use super::idle::{Idle, Stale};
 use super::kept::Kept;
 use super::lines::{Line, Lines};
 use super::measured::Measured;
@@ -14,7 +14,7 @@ use super::sinks::Sinks;
 use super::source::Ask;
 use crate::clock::CardClock;
 use crate::plan::Timeouts;
-use crate::record::{Bound, Finished, ShardGauge, Traffic};
+use crate::record::{Bound, Finished, ShardGauge, Traffic, Window};
 use crate::ring::{Conn, JobClass, Ring, Task};
 use crate::schedule::Schedule;
 use crate::time::{Instant, Phase, Span, StampClass};
@@ -28,6 +28,8 @@ use std::sync::Arc;
 pub struct Orders {
     /// When requests are due, from [`Instant::ZERO`].
     pub schedule: Schedule,
+    /// Its stages' windows, from there too.
+    pub windows: Vec<Window>,
     /// What is sent.
     pub workload: Workload,
     /// The server's address.
@@ -87,7 +89,7 @@ pub struct Client {
     pub(super) outbox: Outbox,
     waiting: VecDeque<Waiting>,
     pub(super) lines: Lines,
-    pub(super) idle: Idle,
+    pub(super) idle: Idle<Conn>,
     pub(super) deadlines: Deadlines,
     pub(super) kept: Kept,
     pub(super) in_flight: usize,
@@ -123,10 +125,12 @@ impl Client {
         now: Instant,
     ) -> Self {
         let shards = orders.shards;
-        // Every shard needs one connection at least, or its requests could never be sent.
-        let most_connections = portion(orders.connections, shard, shards).max(1);
-        let most_in_flight =
-            orders.max_in_flight.map_or(usize::MAX, |most| portion(most, shard, shards).max(1));
+        let most_connections = portion(orders.connections, shard, shards);
+        let most_in_flight = orders.max_in_flight.map_or(usize::MAX, |most| portion(most, shard, shards));
+        assert!(
+            most_connections > 0 && most_in_flight > 0,
+            "a shard that may hold no connection could never send what is due: the plan has no more shards than that"
+        );
         let to_preconnect = portion(orders.preconnect, shard, shards).min(most_connections);
         Self {
             shard,
@@ -223,19 +227,24 @@ impl Client {
     fn preconnect(&mut self, ring: &mut Ring<Request>) -> Option<Task> {
         if self.to_preconnect > 0 && self.preconnecting < OPENING_AT_ONCE {
             self.to_preconnect -= 1;
-            // A connection that cannot be had now is asked for again when a request needs it, and its failure is that request's.
-            if let Ok(conn) = ring.connect(self.orders.address, None) {
-                self.preconnecting += 1;
-                let until = self.now + self.orders.timeouts.connect;
-                self.lines.put(conn, Line::Opening(until));
-                self.deadlines.arm(conn.slot(), until);
-            }
+            self.open_ahead(ring);
             return Some(Task { class: JobClass::Prepare, due: self.now });
         }
         if self.to_preconnect == 0 && self.preconnecting == 0 {
             self.standing.set_ready();
         }
         None
+    }
+
+    /// Opens a connection that no request asks for yet. One that cannot be had now is asked for again when a request
+    /// needs it, and its failure is that request's.
+    fn open_ahead(&mut self, ring: &mut Ring<Request>) {
+        if let Ok(conn) = ring.connect(self.orders.address, None) {
+            self.preconnecting += 1;
+            let until = self.now + self.orders.timeouts.connect;
+            self.lines.put(conn, Line::Opening(until));
+            self.deadlines.arm(conn.slot(), until);
+        }
     }
 
     /// Begins the request that waits longest, or the next one that is due.
@@ -282,9 +291,14 @@ impl Client {
     }
 
     fn drop_stale(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
-        let conn = self.idle.take_stale(now)?;
+        let Stale { conn, fresh } = self.idle.take_stale(now)?;
         if matches!(self.lines.get(conn), Some(Line::Idle)) {
             self.hang_up(ring, conn);
+            // Opened ahead for a slot that a slow ramp has not come to yet: it finds another.
+            let ready = self.idle.fresh() + self.preconnecting;
+            if fresh && self.measured.as_ref().is_some_and(|m| m.source.slots_to_begin() > ready) {
+                self.open_ahead(ring);
+            }
         }
         Some(Task { class: JobClass::Timer, due: now })
     }

@@ -5,8 +5,10 @@
 use super::client::Client;
 use super::flight::Flight;
 use super::lines::Line;
-use crate::record::Finished;
+use super::source::Ask;
+use crate::record::{Finished, Record};
 use crate::ring::{Conn, Departure, End, JobClass, Read, Ring, Task};
+use crate::schedule::Due;
 use crate::time::{Instant, Span};
 use crate::wire::{Closed, ErrorClass, Progress};
 use crate::workload::Request;
@@ -40,7 +42,7 @@ impl Client {
             (Some(Line::Opening(_)), Ok(())) => {
                 self.preconnecting -= 1;
                 self.lines.put(conn, Line::Idle);
-                self.idle.put(conn, now);
+                self.idle.put_fresh(conn, now);
             }
             (Some(Line::Opening(_)), Err(_)) => {
                 self.preconnecting -= 1;
@@ -210,8 +212,10 @@ impl Client {
             self.gauge.first(first - sent);
         }
         let answered = record.done.filter(|_| record.error.is_none()).unwrap_or(now);
+        let Record { index, due, stage, phase, .. } = *record;
         if let Some(measured) = &mut self.measured {
-            measured.source.answered(slot, record.stage, record.index, answered);
+            let ask = Ask { due: Due { index, due, stage, phase }, slot };
+            measured.source.over(ask, answered, record.was_turned_away());
         }
         self.in_flight -= 1;
         self.settle(finished);

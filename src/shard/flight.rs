@@ -10,7 +10,7 @@ use crate::wire::{Closed, ErrorClass, Expect, Progress, Response};
 
 /// How long a body may stay open after `[DONE]`: servers send the zero chunk within microseconds, and a connection
 /// that is not drained cannot be reused.
-const DRAIN: Span = Span::from_ms(50);
+pub const DRAIN: Span = Span::from_ms(50);
 
 /// How long a body may stay open behind the head of a refusal: its class is known, its words are in the first KiBs, and a
 /// connection that waits for the rest holds a place of the pool.

@@ -16,11 +16,13 @@ mod lines;
 mod measured;
 mod outbox;
 mod sinks;
+mod slots;
 mod source;
 mod thread;
 
 pub use client::Orders;
 pub use control::{Control, Order, Standing};
+pub use flight::DRAIN;
 pub use measured::{INTERVAL, Measured, windows};
 pub use sinks::{IntervalSink, RowSink, Sinks, TrafficSink};
 pub use thread::{Outcome, Shard};

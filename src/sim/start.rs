@@ -93,12 +93,6 @@ impl SimHandle {
         self.address
     }
 
-    /// What its shards have counted so far.
-    #[must_use]
-    pub fn meters(&self) -> &[Meter] {
-        &self.meters
-    }
-
     /// Tells the shards to stop; they do within 50 ms, whatever is under way.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
@@ -157,8 +151,7 @@ impl Shard {
             card: None,
         };
         let begun = Core::new(self.cpu, &self.ring, pump).map_err(SimError::Core).and_then(|mut core| {
-            let (_, address) =
-                core.pump().ring_mut().listen(self.address, self.port).map_err(SimError::Listen)?;
+            let address = core.pump().ring_mut().listen(self.address, self.port).map_err(SimError::Listen)?;
             Ok((core, address))
         });
         // The starter waits for this word; if it is gone, so is our handle, and `stop` is set.

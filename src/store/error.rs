@@ -56,6 +56,9 @@ impl fmt::Display for StoreError {
                 write!(f, "cannot {doing} {}: {error}", path.display())?;
                 match error.kind() {
                     io::ErrorKind::StorageFull => f.write_str(": make room, or use --out on another disk"),
+                    io::ErrorKind::FileTooLarge => {
+                        f.write_str(": raise the limit of a file's size (ulimit -f)")
+                    }
                     io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                         f.write_str(": name a directory that you may write with --out")
                     }

@@ -9,7 +9,7 @@ mod queue;
 mod reader;
 mod writer;
 
-pub use directory::{Existing, Results};
+pub use directory::{Remains, Results};
 pub use error::StoreError;
 pub use histograms::HistogramLog;
 pub use queue::{RowQueue, RowSender};

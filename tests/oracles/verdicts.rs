@@ -295,7 +295,7 @@ fn stages_are_judged_each_and_the_run_by_the_worst() {
     assert_eq!(states, [State::Valid, State::Invalid]);
     assert_eq!(found.total.verdict.state, State::Invalid);
     assert!(
-        found.total.verdict.reasons[0].words.starts_with("stage 1: only 90 %"),
+        found.total.verdict.reasons[0].words.starts_with("stage 2: only 90 %"),
         "{:?}",
         found.total.verdict.reasons
     );

@@ -1,10 +1,10 @@
 //! Summaries as real runs leave them: a steady one, one in which much went wrong, one of several stages.
 
 use lowrho::report::{
-    Blame, Check, Distribution, Ended, Estimate, Good, Held, ImaginedClient, JobAudit, Latency, Lateness,
-    LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Quantiles, Reason, Reported, SCHEMA_VERSION,
-    Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary, Tcp, Throughput,
-    TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
+    Blame, Check, Distribution, Ended, Estimate, Failure, Good, Held, ImaginedClient, JobAudit, Latency,
+    Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Quantiles, Reason, Reported,
+    SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary, Tcp,
+    Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WentAway, WithFailures,
 };
 use serde_json::json;
 
@@ -318,6 +318,7 @@ pub fn steady() -> Summary {
         in_flight_slope: Some(0.02),
         in_flight_mean: Some(96.0),
         reasons: Vec::new(),
+        went_away: None,
         simulator: Some(Simulator {
             rho_busy: Some(0.31),
             lateness_p50_ns: Some(41_000),
@@ -374,6 +375,16 @@ pub fn broken() -> Summary {
     total.errors.insert("http_429".into(), 101);
     total.errors.insert("timeout_total".into(), 19);
     total.tolerated.insert("no_done".into(), 9_881);
+    summary.failures = vec![
+        Failure {
+            class: "http_429".into(),
+            status: Some(429),
+            detail: Some("the queue is full:\u{1b}[2J try again in 5 s".into()),
+            count: 101,
+        },
+        Failure { class: "timeout_total".into(), status: Some(200), detail: None, count: 19 },
+    ];
+    let total = &mut summary.total;
     total.latency.e2e_ns.p99 = Some(600_000_000_000);
     total.latency.e2e_ns.at_least = vec![Quantile::P99, Quantile::P99_9];
     total.latency.e2e_ns.with_failures.p99 = None;
@@ -457,6 +468,7 @@ pub fn broken() -> Summary {
         reasons: vec![
             "the server did not keep up: +31 requests/s; latencies below depend on the run's length".into(),
         ],
+        went_away: Some(WentAway { since_ns: Some(9_100_000_000), failed: 812 }),
         simulator: None,
     };
     summary

@@ -2,6 +2,7 @@
 
 use crate::program::{Folder, lowrho, run, text};
 use serde_json::Value;
+use std::fs;
 
 fn count(summary: &Value, key: &str) -> u64 {
     summary["load"][key].as_u64().unwrap()
@@ -183,8 +184,45 @@ fn several_runs_have_a_directory_each_and_a_spread() {
     let output = run(&folder, "--sim --rate 100 --requests 30 --repeat 2 --quiet");
     let shown = text(&output.stdout);
     assert!(shown.contains("Spread over 2 runs"), "{shown}");
-    for nth in ["results/1/summary.json", "results/2/summary.json"] {
-        assert!(folder.path().join(nth).is_file(), "{nth}");
+    let [first, second] = ["results/1/summary.json", "results/2/summary.json"]
+        .map(|nth| fs::read_to_string(folder.path().join(nth)).unwrap())
+        .map(|json| serde_json::from_str::<Value>(&json).unwrap());
+    assert_ne!(first["run"]["seed"], second["run"]["seed"], "each has arrivals and prompts of its own");
+    assert_ne!(first["run"]["id"], second["run"]["id"]);
+    assert_ne!(first["load"]["scheduled_rate"], second["load"]["scheduled_rate"]);
+    let spread: Value =
+        serde_json::from_str(&fs::read_to_string(folder.results().join("repeats.json")).unwrap()).unwrap();
+    assert_eq!(spread["runs"][0]["id"], first["run"]["id"]);
+    assert_eq!(spread["runs"][1]["seed"], second["run"]["seed"]);
+    let report = lowrho(&folder).args(["report", "results"]).output().unwrap();
+    assert_eq!(report.status.code(), Some(2));
+    assert!(text(&report.stderr).contains("several runs"), "{}", text(&report.stderr));
+    let of = |run: &Value| run["latency"]["ttft_ns"]["p50"].as_i64().unwrap();
+    let ttft = &spread["latency"]["ttft_ns"]["p50"];
+    assert_eq!(ttft["runs"], 2);
+    assert_eq!(ttft["min"].as_i64(), Some(of(&first).min(of(&second))));
+    assert_eq!(ttft["max"].as_i64(), Some(of(&first).max(of(&second))));
+}
+
+#[test]
+fn several_runs_print_one_json_document_and_have_one_directory_by_default_too() {
+    let folder = Folder::new();
+    let output = lowrho(&folder)
+        .args("run --sim --rate 100 --requests 20 --repeat 2 --json --require any".split_whitespace())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let all: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(all["summaries"].as_array().unwrap().len(), 2);
+    assert_eq!(all["summaries"][1]["run"]["id"], all["runs"][1]["id"]);
+    assert!(all["latency"]["e2e_ns"]["p50"]["median"].is_i64(), "{all}");
+    let [parent] =
+        &fs::read_dir(folder.results()).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>()[..]
+    else {
+        panic!("one directory for both")
+    };
+    for name in ["repeats.json", "1/summary.json", "2/summary.json"] {
+        assert!(parent.join(name).is_file(), "{name}");
     }
 }
 

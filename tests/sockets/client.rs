@@ -5,7 +5,7 @@ use lowrho::plan::Timeouts;
 use lowrho::plan::Waiting;
 use lowrho::record::{Record, ShardGauge, Traffic};
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
-use lowrho::shard::{Control, Order, Orders, Shard, Sinks, Standing};
+use lowrho::shard::{Control, Order, Orders, Shard, Sinks, Standing, windows};
 use lowrho::time::{Span, StampClass};
 use lowrho::wire::{Api, Common, Method, RequestHead};
 use lowrho::workload::{PromptForm, Source, Workload, WorkloadSpec};
@@ -64,10 +64,12 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
     let requests = 1 + u64::from(case.reused);
     let load = Load::Closed { slots: Ramp::Flat(1.0), ramp: Span::ZERO, think: THINK.parse().unwrap() };
     let stage = Stage { load, extent: Extent::Requests(requests), warmup: Span::ZERO };
+    let schedule = Schedule::new(vec![stage], Span::ZERO, 0).unwrap();
     let orders = Arc::new(Orders {
         stamps: StampClass::Software,
         card: None,
-        schedule: Schedule::new(vec![stage], Span::ZERO, 0).unwrap(),
+        windows: windows(&schedule),
+        schedule,
         workload: workload(case, api, address),
         address,
         api,

@@ -27,7 +27,7 @@ pub struct OutputOptions {
     /// No progress on stderr
     #[arg(short, long, value_name = "BOOL")]
     pub quiet: Option<bool>,
-    /// Say more on stderr
+    /// Show every latency, shard and class of job in the report
     #[arg(short, long, value_name = "BOOL")]
     pub verbose: Option<bool>,
 }

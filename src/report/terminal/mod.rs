@@ -4,6 +4,7 @@
 
 mod blame;
 mod client;
+mod failures;
 mod floor;
 mod head;
 mod imagined;
@@ -40,6 +41,7 @@ pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Resu
         stages::write(summary, &mut page)?;
     }
     volume::write_load(summary, &mut page)?;
+    failures::write(summary, style.verbose, &mut page)?;
     latency::write(&summary.total, staged && stages::has_gaps(summary), style.verbose, &mut page)?;
     ntpot::write(&summary.total.ntpot, style.verbose, &mut page)?;
     if let Some(blame) = &summary.blame {

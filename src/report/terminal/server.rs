@@ -2,8 +2,8 @@
 
 use super::page::{Look, Page};
 use super::verdict;
-use crate::report::Server;
-use crate::report::figures::{count, maybe_time, plain, rate};
+use crate::report::figures::{count, maybe_time, plain, rate, time};
+use crate::report::{Server, WentAway};
 use std::fmt;
 
 pub(super) fn write(server: &Server, page: &mut Page<'_>) -> fmt::Result {
@@ -17,6 +17,9 @@ pub(super) fn write(server: &Server, page: &mut Page<'_>) -> fmt::Result {
         }
     };
     page.paragraph(look, "Server  ", &format!("{state}{in_flight}"))?;
+    if let Some(away) = &server.went_away {
+        page.paragraph(Look::Bad, "  it went away: ", &absence(away))?;
+    }
     for reason in &server.reasons {
         page.paragraph(Look::Plain, "  ", reason)?;
     }
@@ -42,4 +45,15 @@ pub(super) fn write(server: &Server, page: &mut Page<'_>) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+fn absence(away: &WentAway) -> String {
+    let failed = count(away.failed);
+    match away.since_ns {
+        Some(ns) => format!(
+            "nothing came from it after {} of the run; {failed} requests failed since then without a byte of an answer",
+            time(ns)
+        ),
+        None => format!("nothing ever came from it; {failed} requests failed without a byte of an answer"),
+    }
 }

@@ -24,8 +24,8 @@ pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
         ("tokens/s", 6),
         ("server", 0),
     ]);
-    for stage in &summary.stages {
-        table.row(row(stage));
+    for (nth, stage) in summary.stages.iter().enumerate() {
+        table.row(row(nth, stage));
     }
     page.blank()?;
     page.table(&table)
@@ -40,10 +40,12 @@ pub(super) fn has_gaps(summary: &Summary) -> bool {
     })
 }
 
-fn row(stage: &Stage) -> Vec<String> {
+fn row(number: usize, stage: &Stage) -> Vec<String> {
     let (load, latency) = (&stage.section.load, &stage.section.latency);
+    let cut: String = stage.name.chars().take(LONGEST_NAME).collect();
     vec![
-        stage.name.chars().take(LONGEST_NAME).collect(),
+        // Readers count from one, as everywhere on the page.
+        if stage.name == number.to_string() { (number + 1).to_string() } else { cut },
         load.requested_rate.map_or_else(
             || load.requested_concurrency.map_or(UNDEFINED.into(), |c| format!("{} at once", count(c))),
             |asked| rate(Some(asked)),
