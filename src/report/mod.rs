@@ -16,6 +16,7 @@ mod section;
 mod server;
 mod slo;
 mod summary;
+mod sweep;
 pub mod terminal;
 
 pub use about::{About, AboutShard, AboutStage};
@@ -25,6 +26,7 @@ pub use client::{
 };
 pub use distribution::{Distribution, Quantile, WithFailures};
 pub use doctor::{Doctor, DoctorFinding};
+pub use findings::share;
 pub use floor::{Came, Costs, FLOOR_VERSION, Floor, Highest, Over, RungFound};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
 pub use schema::{SCHEMA_VERSION, summary_schema};
@@ -32,3 +34,4 @@ pub use section::{Latency, Load, Section, Slow, Stage, Throughput, TokenSources,
 pub use server::{Server, Simulator};
 pub use slo::{Held, Slo, Term as SloTerm};
 pub use summary::{Ended, Host, Run, Summary, SummaryError, Target};
+pub use sweep::{SWEEP_VERSION, Sweep, SweepTrial};

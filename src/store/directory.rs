@@ -1,7 +1,7 @@
 //! The results directory: its name, its files, and the one way each is written and read.
 
 use super::{HistogramLog, RecordReader, RowQueue, RowWriter, StoreError};
-use crate::report::Summary;
+use crate::report::{Summary, Sweep};
 use crate::time::Instant;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,6 +11,7 @@ const CONFIG: &str = "config.toml";
 const RECORDS: &str = "records.jsonl";
 const SUMMARY: &str = "summary.json";
 const HISTOGRAMS: &str = "histograms.hlog";
+const SWEEP: &str = "sweep.json";
 
 /// Where results go when no directory is named.
 const DEFAULT_PARENT: &str = "results";
@@ -156,6 +157,23 @@ impl Results {
     pub fn read_summary(&self) -> Result<Summary, StoreError> {
         let text = self.read_whole(SUMMARY)?;
         Summary::from_json(&text).map_err(|error| StoreError::Summary { path: self.dir.join(SUMMARY), error })
+    }
+
+    /// Writes `sweep.json`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_sweep(&self, sweep: &Sweep) -> Result<(), StoreError> {
+        self.write_whole(SWEEP, |file| file.write_all(sweep.to_json().as_bytes()))
+    }
+
+    /// Reads `sweep.json`.
+    ///
+    /// # Errors
+    /// When the system refuses, or it is not a sweep that this version can read.
+    pub fn read_sweep(&self) -> Result<Sweep, StoreError> {
+        let text = self.read_whole(SWEEP)?;
+        Sweep::from_json(&text).map_err(|error| StoreError::Sweep { path: self.dir.join(SWEEP), error })
     }
 
     fn read_whole(&self, name: &str) -> Result<String, StoreError> {

@@ -14,6 +14,7 @@ mod slo;
 mod slowest;
 mod spread;
 mod stages;
+mod sweep;
 mod table;
 mod verdict;
 mod volume;
@@ -21,6 +22,7 @@ mod volume;
 pub use floor::floor;
 pub use page::{Style, clean};
 pub use spread::spread;
+pub use sweep::sweep;
 
 use super::Summary;
 use page::Page;
