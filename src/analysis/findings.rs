@@ -27,6 +27,8 @@ pub struct StageFindings {
     latency: Vec<Distribution>,
     /// The parts of NTPOT.
     pub ntpot: NtpotSplit,
+    /// Successes completed within each twentieth of the window, where its end is fixed.
+    pub completed_by_part: [u64; BLOCKS],
     /// What was stamped inside the window.
     pub throughput: Throughput,
     /// What it made of the service levels, where some were asked for.
@@ -197,6 +199,7 @@ fn figures(
             .collect(),
         ntpot: NtpotSplit::of(&stage.split),
         slo: SloFindings::of(&facts.slo, stage, length, &throughput),
+        completed_by_part: stage.completed_by_part,
         throughput,
         load,
         population: stage.population.clone(),

@@ -1,6 +1,6 @@
 //! The subcommands and what is theirs alone; the options of a run are declared in `plan`.
 
-use crate::plan::{FloorOptions, Raw, SimOptions};
+use crate::plan::{FloorOptions, Raw, SimOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use std::path::PathBuf;
 Examples:
   lowrho run --sim --rate 1000 --duration 10s
   lowrho run --url http://127.0.0.1:8000 --rate 20
+  lowrho sweep --url http://127.0.0.1:8000 --auto --slo 'ttft_p99<500ms'
   lowrho init > run.toml
 
 lowrho COMMAND -h tells the usual options of a command, --help all of them.")]
@@ -25,6 +26,8 @@ pub(super) enum Command {
     Run(Box<RunArguments>),
     /// Measure how low this client can go here, and what it costs
     Floor(Box<FloorArguments>),
+    /// Load one target at many levels: a profile, or --auto for its limits
+    Sweep(Box<SweepArguments>),
     /// Run the embedded server
     Sim(Box<SimArguments>),
     /// Print a commented config file
@@ -73,6 +76,27 @@ capacity card that --shards auto and --dry-run of lowrho run read (docs/FLOOR.md
 pub(super) struct FloorArguments {
     #[command(flatten)]
     pub(super) floor: FloorOptions,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho sweep --url http://127.0.0.1:8000 --from 1 --to 64
+  lowrho sweep --url http://127.0.0.1:8000 --over concurrency --from 1 --to 256 --duration 60s
+  lowrho sweep --url http://127.0.0.1:8000 --auto --slo 'ttft_p99<500ms,tpot_p99<50ms' --budget 45m
+  lowrho sweep --resume results/20260101T120000Z-m
+
+--duration and --warmup are those of each trial; left out, they follow from how long the idle server takes (docs/SWEEP.md).
+Exit status: 0 found, 1 lowrho failed, 2 bad plan (nothing was sent), 3 undecided, or the client cannot be trusted,
+4 the target failed, 99 no rate keeps the service levels, 130 or 143 interrupted.")]
+pub(super) struct SweepArguments {
+    /// Take the options of this file where they are not given here
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sweep: SweepOptions,
+    #[command(flatten)]
+    pub(super) raw: Raw,
 }
 
 #[derive(Args, Debug)]

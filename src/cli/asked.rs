@@ -1,10 +1,13 @@
 //! Arguments, environment and files to what is asked for; does none of it.
 
 use super::Exit;
-use super::args::{Arguments, Command};
+use super::args::{Arguments, Command, SweepArguments};
 use super::{card, limits, shape};
 use crate::host::Facts;
-use crate::plan::{FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, Text};
+use crate::plan::{
+    AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
+    Text,
+};
 use crate::store::Results;
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -22,6 +25,8 @@ pub enum Asked {
     DryRun(Box<Plan>, Invocation),
     /// Measure how low this client can go here.
     Floor(Box<FloorPlan>),
+    /// Make this sweep.
+    Sweep(Box<SweepPlan>, Invocation),
     /// Serve as the simulator.
     Sim(Box<SimPlan>),
     /// See what a run would meet on this machine: this one, or any.
@@ -122,6 +127,7 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
             }
             Ok(Asked::Floor(Box::new(plan)))
         }
+        Command::Sweep(sweep) => swept(*sweep, facts),
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Report(report) => Ok(Asked::Report { dir: report.dir, json: report.json }),
@@ -146,10 +152,50 @@ fn carded(asked: &Raw, facts: &Facts) -> Result<Limits, Refusal> {
     Ok(Limits { cost, ..limits(facts) })
 }
 
+/// A sweep, new or resumed: then its options are those it began with, but for the budget.
+fn swept(arguments: SweepArguments, facts: &Facts) -> Result<Asked, Refusal> {
+    let SweepArguments { config: path, sweep: mut options, raw } = arguments;
+    let mut how = Invocation { config: path.clone(), ..Invocation::default() };
+    let mut file = path.as_deref().map(config).transpose()?.unwrap_or_default();
+    if let Some(dir) = options.resume.clone() {
+        let dir = Path::new(dir.as_str());
+        let refuse = |why: &dyn Display| Refusal::File(format!("--resume {}: {why}", dir.display()));
+        let sweep =
+            Results::open(dir).and_then(|results| results.read_sweep()).map_err(|why| refuse(&why))?;
+        let asked: AskedSweep = serde_json::from_value(sweep.asked).map_err(|why| refuse(&why))?;
+        let (budget, resume) = (options.budget.take(), options.resume.take());
+        options = SweepOptions { budget, resume, ..asked.options };
+        file = config(&dir.join("config.toml"))?;
+        (file.load.rate, file.load.concurrency, file.output.out) = (None, None, None);
+        (file.load.warmup, file.load.duration, file.load.requests) =
+            (asked.warmup, asked.duration, asked.requests);
+        // The terms of a preset are given again by the preset.
+        if options.mlperf.is_some() {
+            file.verdict.slo = None;
+        }
+    }
+    let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), raw.over(file));
+    let limits = carded(&asked, facts)?;
+    let plan = Box::new(SweepPlan::new(&options, asked, &limits)?);
+    with_files(&plan.plan, &mut how)?;
+    writable(&plan.plan)?;
+    Ok(Asked::Sweep(plan, how))
+}
+
 fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Result<Asked, Refusal> {
     let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), asked);
     let limits = carded(&asked, facts)?;
     let plan = Box::new(Plan::new(asked, &limits)?);
+    with_files(&plan, &mut how)?;
+    if dry_run {
+        return Ok(Asked::DryRun(plan, how));
+    }
+    writable(&plan)?;
+    Ok(Asked::Run(plan, how))
+}
+
+/// Reads the plan's file of prompts, if it has one, and sees that its directory is free.
+fn with_files(plan: &Plan, how: &mut Invocation) -> Result<(), Refusal> {
     if let Prompts::File(path) = &plan.payload.prompts {
         let refuse = |why: &dyn Display| Refusal::File(format!("--prompts {path}: {why}"));
         let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
@@ -159,12 +205,13 @@ fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Res
     if let Some(dir) = plan.output.dir.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
         return Err(occupied(dir));
     }
-    if dry_run {
-        return Ok(Asked::DryRun(plan, how));
-    }
+    Ok(())
+}
+
+/// Sees that results can be written before anything is sent.
+fn writable(plan: &Plan) -> Result<(), Refusal> {
     Results::try_out(plan.output.dir.as_deref().map(Path::new))
-        .map_err(|error| Refusal::File(format!("--out: {error}")))?;
-    Ok(Asked::Run(plan, how))
+        .map_err(|error| Refusal::File(format!("--out: {error}")))
 }
 
 fn occupied(dir: &str) -> Refusal {

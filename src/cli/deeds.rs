@@ -92,7 +92,7 @@ pub(super) fn machine(facts: &Facts) -> Host {
     }
 }
 
-fn show(plan: &Plan) -> Show {
+pub(super) fn show(plan: &Plan) -> Show {
     if plan.output.quiet {
         Show::Quiet
     } else if io::stderr().is_terminal() {
@@ -103,7 +103,7 @@ fn show(plan: &Plan) -> Show {
 }
 
 /// Columns of a terminal; of anything else, what a report is made for.
-fn columns(terminal: impl AsFd) -> usize {
+pub(super) fn columns(terminal: impl AsFd) -> usize {
     /// Nothing can be read on less.
     const NARROWEST: usize = 40;
     let size = rustix::termios::tcgetwinsize(terminal).map(|size| usize::from(size.ws_col));
@@ -215,6 +215,11 @@ pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
 
 /// Prints the report of a results directory again.
 pub(super) fn report(dir: &Path, json: bool) -> io::Result<Exit> {
+    if let Ok(sweep) = Results::open(dir).and_then(|results| results.read_sweep()) {
+        let text = if json { sweep.to_json() } else { terminal::sweep(&sweep, &style(false)) };
+        io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(Exit::Good);
+    }
     let summary = match Results::open(dir).and_then(|results| results.read_summary()) {
         Ok(summary) => summary,
         Err(error) => {

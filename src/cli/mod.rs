@@ -11,6 +11,7 @@ mod floor;
 mod init;
 mod limits;
 mod shape;
+mod sweeps;
 
 pub use asked::{Asked, Invocation, Refusal, read};
 pub use exit::{Ending, Exit, Signal};
@@ -37,6 +38,7 @@ pub fn main() -> ExitCode {
         }
         Asked::Run(plan, how) => deeds::run(&plan, &how, &facts),
         Asked::Floor(plan) => floor::floor(&plan, &facts),
+        Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
         Asked::Report { dir, json } => deeds::report(&dir, json),
         Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),

@@ -5,10 +5,11 @@ use super::raw::{Raw, Text};
 use super::reading::{Place, Reading, option};
 use super::secrets::redacted;
 use super::{
-    Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, slo, target, thresholds,
-    validated::Asked,
+    Level, Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, slo, target,
+    thresholds, validated::Asked,
 };
 use crate::schedule::Schedule;
+use crate::time::{Span, format_span};
 
 impl Plan {
     /// The plan that `asked` means on a machine with these `limits`.
@@ -82,6 +83,20 @@ impl Plan {
         self.load.repeat = 1;
         self.asked.0.load.seed = Some(Text(self.load.seed.to_string()));
         self.asked.0.load.repeat = Some(Text("1".into()));
+    }
+
+    /// Writes down that this load was asked for, so that the config of a sweep's trial repeats it.
+    pub(super) fn be_asked(&mut self, level: Level, warmup: Span, window: Span, cooldown: Span) {
+        let load = &mut self.asked.0.load;
+        let span = |span| Some(Text(format_span(span)));
+        (load.rate, load.concurrency) = match level {
+            Level::Rate(rate) => (Some(Text(rate.to_string())), None),
+            Level::Slots(slots) => (None, Some(Text(slots.to_string()))),
+        };
+        if load.concurrency.is_some() {
+            (load.arrival, load.max_concurrency) = (None, None);
+        }
+        (load.warmup, load.duration, load.cooldown) = (span(warmup), span(window), span(cooldown));
     }
 
     /// The effective config in its TOML form, every default written out and every secret hidden.

@@ -26,6 +26,7 @@ pub struct ShardGauge {
     done: AtomicU64,
     failed: AtomicU64,
     cancelled: AtomicU64,
+    missed: AtomicU64,
     tokens: AtomicU64,
     busy_ns: AtomicU64,
     wall_ns: AtomicU64,
@@ -57,6 +58,7 @@ impl ShardGauge {
             done: zero(),
             failed: zero(),
             cancelled: zero(),
+            missed: zero(),
             tokens: zero(),
             busy_ns: zero(),
             wall_ns: zero(),
@@ -90,6 +92,11 @@ impl ShardGauge {
     /// A request was given up by us.
     pub fn cancelled(&self) {
         add(&self.cancelled, 1);
+    }
+
+    /// A measured request missed a bound, or the target failed it.
+    pub fn missed(&self) {
+        add(&self.missed, 1);
     }
 
     /// `n` output tokens were heard.
@@ -135,6 +142,7 @@ impl ShardGauge {
             done,
             failed,
             cancelled,
+            missed: get(&self.missed),
             tokens: get(&self.tokens),
             busy_ns: get(&self.busy_ns),
             wall_ns: get(&self.wall_ns),
@@ -161,6 +169,8 @@ pub struct GaugeReading {
     pub failed: u64,
     /// Requests given up by us.
     pub cancelled: u64,
+    /// Measured requests that missed a bound, or that the target failed.
+    pub missed: u64,
     /// Output tokens heard.
     pub tokens: u64,
     /// Time not spent waiting.

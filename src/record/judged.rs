@@ -79,8 +79,9 @@ impl Judged {
         add(&mut self.judged, &other.judged);
     }
 
-    /// Judges a measured request. A failure of our own making, and a request that never began, say nothing of the target.
-    pub(super) fn see(&mut self, finished: &Finished, metrics: &Metrics, block: usize) {
+    /// Judges a measured request: whether it kept every bound. A failure of our own making, and a request that never began,
+    /// say nothing of the target.
+    pub(super) fn see(&mut self, finished: &Finished, metrics: &Metrics, block: usize) -> Option<bool> {
         let record = finished.record();
         let kept = match record.error {
             None => Some(self.success(finished, metrics, block)),
@@ -95,6 +96,7 @@ impl Judged {
             self.judged[block] += 1;
             self.good[block] += u64::from(kept);
         }
+        kept
     }
 
     /// Whether a success kept every bound. One without a value under a bound keeps that one.

@@ -45,11 +45,12 @@ impl Recorder {
         }
     }
 
-    /// A request is over. Each request of the run comes here once, whatever its fate.
+    /// A request is over. Each request of the run comes here once, whatever its fate. The answer is whether a measured one kept
+    /// every bound, where that can be said.
     ///
     /// # Panics
     /// When its stage is none of this recorder's: the schedule and the recorder are made from the same plan.
-    pub fn finish(&mut self, finished: &Finished) {
+    pub fn finish(&mut self, finished: &Finished) -> Option<bool> {
         let record = finished.record();
         let metrics = Metrics::of(record);
         for stage in &mut self.stages {
@@ -61,8 +62,9 @@ impl Recorder {
             self.failures.count(record);
             let stage =
                 self.stages.get_mut(usize::from(record.stage)).expect("a request's stage has a window");
-            stage.count(finished, &metrics, &mut self.interval);
+            return stage.count(finished, &metrics, &mut self.interval);
         }
+        None
     }
 
     /// Puts each output token into the window of its event's stamp. Where the reply counted other than the events did,

@@ -122,7 +122,13 @@ impl Stage {
     }
 
     /// Counts a measured request of this stage.
-    pub(super) fn count(&mut self, finished: &Finished, metrics: &Metrics, interval: &mut Interval) {
+    /// Whether it kept every bound, where that can be said.
+    pub(super) fn count(
+        &mut self,
+        finished: &Finished,
+        metrics: &Metrics,
+        interval: &mut Interval,
+    ) -> Option<bool> {
         let record = finished.record();
         self.population.count(record);
         self.last_over = self.last_over.max(Some(record.over));
@@ -130,7 +136,7 @@ impl Stage {
         if let Some(lateness) = metrics.get(Metric::Lateness) {
             self.add(Metric::Lateness, lateness, block);
         }
-        self.judged.see(finished, metrics, block);
+        let kept = self.judged.see(finished, metrics, block);
         if record.error.is_some() {
             self.tokens.partial_output += record.output_tokens.unwrap_or(0);
         }
@@ -141,6 +147,7 @@ impl Stage {
                 self.failed_by_block[block] += u64::from(record.begun.is_some() && !record.ours);
             }
         }
+        kept
     }
 
     fn success(&mut self, finished: &Finished, metrics: &Metrics, block: usize, interval: &mut Interval) {

@@ -489,7 +489,9 @@ fn whole(ns: Option<f64>) -> Option<i64> {
     ns.filter(|ns| ns.abs() < 9.2e18).map(|ns| libm::round(ns) as i64)
 }
 
+/// A share of a whole; `None` of nothing.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "a ratio of a few digits")]
-pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

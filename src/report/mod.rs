@@ -18,6 +18,7 @@ mod section;
 mod server;
 mod slo;
 mod summary;
+mod sweep;
 pub mod terminal;
 
 pub use about::{About, AboutShard, AboutStage};
@@ -27,6 +28,7 @@ pub use client::{
 };
 pub use distribution::{Distribution, Quantile, WithFailures};
 pub use doctor::{Doctor, DoctorFinding};
+pub use findings::share;
 pub use floor::{Came, Costs, FLOOR_VERSION, Floor, Highest, Over, RungFound};
 pub use imagined::{ImaginedClient, Quantiles, Reported};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
@@ -36,3 +38,4 @@ pub use section::{Failure, Latency, Load, Section, Slow, Stage, Throughput, Toke
 pub use server::{Server, Simulator, WentAway};
 pub use slo::{Held, Slo, Term as SloTerm};
 pub use summary::{Ended, Host, Run, Summary, SummaryError, Target};
+pub use sweep::{SWEEP_VERSION, Sweep, SweepTrial};

@@ -25,6 +25,10 @@ use std::path::PathBuf;
 pub struct Done {
     /// What was found.
     pub summary: Summary,
+    /// The same, as it was found.
+    pub findings: Findings,
+    /// Whether it was ended because enough was seen.
+    pub was_cut: bool,
     /// Where it was written.
     pub dir: PathBuf,
     /// What went wrong on our own side, in words: a shard that failed, rows or files that could not be written.
@@ -36,7 +40,9 @@ pub struct Story<'a> {
     pub plan: &'a Plan,
     pub host: &'a report::Host,
     pub id: String,
-    pub target: Target,
+    pub target: &'a Target,
+    /// Whether it was ended because enough was seen.
+    pub was_cut: bool,
     pub orders: &'a Orders,
     pub start: Instant,
     pub start_unix_ns: u64,
@@ -95,7 +101,7 @@ impl Story<'_> {
         }
         let interrupted = interrupts.count() > 0;
         let facts = Facts {
-            stages: self.stage_facts(interrupted, &seen.stolen),
+            stages: self.stage_facts(interrupted || self.was_cut, &seen.stolen),
             host: seen.host,
             tcp: merged.tcp,
             idle_ttft: self.target.probe.as_ref().and_then(|found| found.idle_ttft),
@@ -103,7 +109,7 @@ impl Story<'_> {
             stamps: self.plan.client.stamps,
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
-            interrupted: interrupted.then_some(self.ended),
+            interrupted: (interrupted || self.was_cut).then_some(self.ended),
             slo: self.plan.slo.clone(),
         };
         let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
@@ -116,6 +122,7 @@ impl Story<'_> {
             (false, false) => Ended::Failed,
             (false, true) => Ended::Complete,
         };
+        let was_cut = self.was_cut;
         let mut about = self.about(ended, merged.about, merged.stamps, simulator);
         about.caveats.extend(unimagined(told.lost));
         let summary = Summary::of(&findings, &merged.recorders, &facts, about);
@@ -125,7 +132,7 @@ impl Story<'_> {
                 .err()
                 .map(|error| format!("{error}; what is printed is all there is of the run's figures")),
         );
-        Done { summary, dir: results.dir().to_path_buf(), failures }
+        Done { summary, findings, was_cut, dir: results.dir().to_path_buf(), failures }
     }
 
     fn stage_facts(&self, interrupted: bool, stolen: &[Option<Stolen>]) -> Vec<StageFacts> {
@@ -168,6 +175,9 @@ impl Story<'_> {
             },
         });
         let mut caveats = plan.caveats.clone();
+        if self.was_cut {
+            caveats.push("ended before its time: it had missed so often that it could only lose".into());
+        }
         if !self.target.workload.input_is_exact()
             && self.target.probe.as_ref().is_none_or(|found| found.fit.is_none())
         {

@@ -165,8 +165,17 @@ impl Fleet {
         start
     }
 
-    /// Lets the run go on to its end, or until it is interrupted; then drains, and joins the shards.
-    pub fn conduct(mut self, start: Instant, interrupts: &Interrupts, progress: &Progress) -> Vec<Left> {
+    /// Lets the run go on to its end, or until it is interrupted; then drains, and joins the shards. When `cut` says of an
+    /// instant, and of the measured requests that have missed by then, that enough was seen, all is closed at once; the answer
+    /// is whether it did.
+    pub fn conduct(
+        mut self,
+        start: Instant,
+        interrupts: &Interrupts,
+        progress: &Progress,
+        cut: &dyn Fn(Span, u64) -> bool,
+    ) -> (Vec<Left>, bool) {
+        let mut was_cut = false;
         let window_end = window_end(&self.orders, start);
         let load_end = load_end(&self.orders, start);
         let mut told = false;
@@ -183,6 +192,11 @@ impl Fleet {
                 break;
             }
             let now = clock::now();
+            let missed = self.gauges.iter().map(|gauge| gauge.read().missed).sum();
+            if now > start && cut(now - start, missed) {
+                was_cut = true;
+                break;
+            }
             let mut waited_for = 0;
             for member in &mut self.members {
                 let stuck = now >= start && !member.is_gone() && member.is_stuck(now, self.stuck_after);
@@ -205,7 +219,7 @@ impl Fleet {
         }
         self.orders.control.give(Order::Abandon);
         self.wait_until(clock::now() + self.stuck_after, || false);
-        self.members.iter_mut().map(join).collect()
+        (self.members.iter_mut().map(join).collect(), was_cut)
     }
 
     /// Interrupted once: what is in flight may end; twice: it may not.
@@ -338,7 +352,7 @@ mod tests {
         let start = fleet.begin();
         let gauges = fleet.gauges().to_vec();
         let progress = Progress::start(gauges, start, None, Show::Quiet, std::io::sink()).unwrap();
-        let left = fleet.conduct(start, &interrupts, &progress);
+        let (left, _) = fleet.conduct(start, &interrupts, &progress, &|_, _| false);
         drop(open);
         let [well, stuck] = left.as_slice() else { panic!("two shards were started") };
         let measured = well.outcome.as_ref().and_then(|outcome| outcome.measured.as_ref());

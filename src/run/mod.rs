@@ -17,6 +17,7 @@ mod off_core;
 mod probe;
 mod simulator;
 mod surroundings;
+mod sweep;
 mod target;
 
 pub use conclusion::Done;
@@ -25,6 +26,7 @@ pub use examination::examine;
 pub use floor::floor;
 pub use interrupt::Interrupts;
 pub use simulator::config as simulator_config;
+pub use sweep::{Swept, outcome, sweep};
 
 use crate::clock;
 use crate::host::{Facts, Route};
@@ -32,6 +34,7 @@ use crate::plan::{Output, Plan};
 use crate::report;
 use crate::schedule::Extent;
 use crate::shard::{Control, Orders, RowSink, Sinks, windows};
+use crate::sim::SimHandle;
 use crate::store::{Results, RowQueue};
 use crate::time::Span;
 use crate::watch::{Progress, Show};
@@ -65,6 +68,17 @@ pub fn run(
     interrupts: &Interrupts,
     screen: Screen<impl Write + Send + 'static>,
 ) -> Result<Done, RunError> {
+    let (mut plan, sim) = prepare(plan)?;
+    let id = name(clock::unix_ns());
+    let target = Target::look(&plan, prompts, &id, interrupts)?;
+    plan.caveats.extend(examination::preflight(facts, &plan, target.address));
+    let results = directory(&plan.output, &target.model)?;
+    let scene = Scene { plan: &plan, id, target: &target, host, results: &results };
+    measure(scene, sim, interrupts, screen, &|_, _| false)
+}
+
+/// Keeps off the shards' cores and starts the simulator, if the plan has one: then the plan is its address'.
+fn prepare(plan: &Plan) -> Result<(Plan, Option<SimHandle>), RunError> {
     let sim_cpus = plan.sim.iter().flat_map(|sim| sim.cpus.iter().copied());
     off_core::stay_off(plan.client.cpus.iter().copied().chain(sim_cpus));
     let sim = simulator::start(plan.sim.as_ref())?;
@@ -72,18 +86,34 @@ pub fn run(
     if let Some(sim) = &sim {
         plan.target.endpoint.port = sim.address().port();
     }
-    let id = name(clock::unix_ns());
-    let target = Target::look(&plan, prompts, &id, interrupts)?;
-    plan.caveats.extend(examination::preflight(facts, &plan, target.address));
+    Ok((plan, sim))
+}
+
+/// What one measurement is made of: a plan, what is known of its target, and where its results go.
+struct Scene<'a> {
+    plan: &'a Plan,
+    id: String,
+    target: &'a Target,
+    host: &'a report::Host,
+    results: &'a Results,
+}
+
+/// Measures: from the shards' start to the summary. `sim` ends with it. See [`Fleet::conduct`] for `cut`.
+fn measure(
+    scene: Scene<'_>,
+    sim: Option<SimHandle>,
+    interrupts: &Interrupts,
+    screen: Screen<impl Write + Send + 'static>,
+    cut: &dyn Fn(Span, u64) -> bool,
+) -> Result<Done, RunError> {
+    let Scene { plan, id, target, host, results } = scene;
     let route = Route::to(target.address);
     // Until the shards have ended: dropped, it leaves the card as it was.
-    let stamping = card::stamping(&plan, &route)?;
-    let results = directory(&plan.output, &target.model)?;
+    let stamping = card::stamping(plan, &route)?;
     results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
     results.keep_space().map_err(RunError::of_store)?;
-
     let card = stamping.as_ref().map(|stamping| stamping.clock.clone());
-    let orders = Arc::new(Orders { card, ..orders(&plan, &target) });
+    let orders = Arc::new(Orders { card, ..orders(plan, target) });
     let (rows, intervals) = (RowQueue::new(plan.output.records), Intervals::new());
     let traffics = Traffics::new(plan.client.cpus.len());
     let sinks =
@@ -101,7 +131,7 @@ pub fn run(
     let Screen { show, out } = screen;
     let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out);
     let progress = fleet.or_end(progress.map_err(no_thread))?;
-    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(&plan));
+    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
     let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or_default());
     if in_flight > orders.connections {
         progress.say(format!(
@@ -113,14 +143,16 @@ pub fn run(
     let watched = windows(&orders.schedule.starting_at(start));
     let surroundings = Surroundings::watch(plan.client.cpus.clone(), route, watched);
     let surroundings = fleet.or_end(surroundings.map_err(no_thread))?;
-    let left = fleet.conduct(start, interrupts, &progress);
+    let (left, was_cut) = fleet.conduct(start, interrupts, &progress, cut);
     drop(stamping);
     progress.finish();
     let seen = surroundings.end();
 
     let ended = clock::now();
-    let story = Story { plan: &plan, host, id, target, orders: &orders, start, start_unix_ns, ended, seen };
-    Ok(story.conclude(left, Gatherers { histograms, writer, imagination }, sim, interrupts, &results))
+    // Once the window is over nothing is cut short.
+    let was_cut = was_cut && planned(&orders).is_none_or(|planned| ended < start + planned);
+    let story = Story { plan, host, id, target, was_cut, orders: &orders, start, start_unix_ns, ended, seen };
+    Ok(story.conclude(left, Gatherers { histograms, writer, imagination }, sim, interrupts, results))
 }
 
 /// The run's name: its second since 1970 and what is left of its nanoseconds, short and in order.

@@ -318,7 +318,9 @@ impl Client {
     /// A request is over: it is counted, and its row sent on.
     pub(super) fn settle(&mut self, mut finished: Finished) {
         let measured = self.measured.as_mut().expect("requests are due after the start alone");
-        measured.recorder.finish(&finished);
+        if measured.recorder.finish(&finished) == Some(false) {
+            self.gauge.missed();
+        }
         if self.orders.record_gaps {
             finished.keep_gaps();
         }

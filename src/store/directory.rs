@@ -1,7 +1,7 @@
 //! The results directory: its name, its files, and the one way each is written and read.
 
 use super::{HistogramLog, RecordReader, RowQueue, RowWriter, StoreError};
-use crate::report::{Repeats, Summary};
+use crate::report::{Repeats, Summary, Sweep};
 use crate::time::Instant;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -17,6 +17,7 @@ const REPEATS: &str = "repeats.json";
 
 /// Space for a summary: one of a stage and a shard takes some 25 KB, and each more of them some 10 KB.
 const SUMMARY_ROOM: u64 = 256 << 10;
+const SWEEP: &str = "sweep.json";
 
 /// Where results go when no directory is named.
 const DEFAULT_PARENT: &str = "results";
@@ -54,6 +55,24 @@ impl Results {
             return Err(StoreError::NotEmpty(dir.to_path_buf()));
         }
         Ok(Self { dir: dir.to_path_buf() })
+    }
+
+    /// The same where a run that never ended may have left its files: they are removed, and nothing else is.
+    ///
+    /// # Errors
+    /// As [`Results::create`].
+    pub fn create_anew(dir: &Path) -> Result<Self, StoreError> {
+        for name in [CONFIG, RECORDS, SUMMARY, HISTOGRAMS] {
+            for path in [dir.join(name), dir.join(format!(".{name}.part"))] {
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(StoreError::io("replace", &path)(error));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Self::create(dir)
     }
 
     /// Makes `results/<time>-<model>` below `parent`; a second one of the same second gets a number.
@@ -183,6 +202,23 @@ impl Results {
     pub fn read_summary(&self) -> Result<Summary, StoreError> {
         let text = self.read_whole(SUMMARY)?;
         Summary::from_json(&text).map_err(|error| StoreError::Summary { path: self.dir.join(SUMMARY), error })
+    }
+
+    /// Writes `sweep.json`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_sweep(&self, sweep: &Sweep) -> Result<(), StoreError> {
+        self.write_whole(SWEEP, |file| file.write_all(sweep.to_json().as_bytes()))
+    }
+
+    /// Reads `sweep.json`.
+    ///
+    /// # Errors
+    /// When the system refuses, or it is not a sweep that this version can read.
+    pub fn read_sweep(&self) -> Result<Sweep, StoreError> {
+        let text = self.read_whole(SWEEP)?;
+        Sweep::from_json(&text).map_err(|error| StoreError::Sweep { path: self.dir.join(SWEEP), error })
     }
 
     /// Writes `repeats.json`: what several runs in directories below this one have in common.

@@ -34,6 +34,13 @@ pub enum StoreError {
         /// What is wrong with it.
         error: SummaryError,
     },
+    /// `sweep.json` is not one.
+    Sweep {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
 }
 
 impl StoreError {
@@ -67,6 +74,7 @@ impl fmt::Display for StoreError {
             }
             Self::Row { path, line, words } => write!(f, "{}:{line}: {words}", path.display()),
             Self::Summary { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::Sweep { path, error } => write!(f, "{}: {error}", path.display()),
         }
     }
 }

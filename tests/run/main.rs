@@ -12,3 +12,4 @@ mod honest;
 mod hostile;
 mod program;
 mod refused;
+mod sweeps;

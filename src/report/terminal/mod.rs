@@ -16,6 +16,7 @@ mod slo;
 mod slowest;
 mod spread;
 mod stages;
+mod sweep;
 mod table;
 mod verdict;
 mod volume;
@@ -23,6 +24,7 @@ mod volume;
 pub use floor::floor;
 pub use page::{Style, clean};
 pub use spread::spread;
+pub use sweep::sweep;
 
 use super::Summary;
 use page::Page;
