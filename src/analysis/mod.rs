@@ -4,6 +4,7 @@
 //! `docs/METHOD.md`.
 
 mod bias;
+mod course;
 mod distribution;
 mod examine;
 mod facts;
@@ -20,6 +21,7 @@ mod verdict;
 mod words;
 
 pub use bias::{Bias, BiasBound};
+pub use course::{Course, Moment};
 pub use distribution::{Distribution, Tail};
 pub use facts::{Facts, ShardFacts, StageFacts};
 pub use findings::{Findings, StageFindings};

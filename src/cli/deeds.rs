@@ -8,12 +8,10 @@ use crate::report::terminal::{self, Style, clean, spread};
 use crate::report::{Host, Summary, Verdict};
 use crate::run::{self, Done, Interrupts, RunError, Screen};
 use crate::sim::Sim;
-use crate::store::Results;
 use crate::time::Span;
 use crate::watch::Show;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
 
 /// How often the simulator on its own looks whether it is to stop.
 const LOOK: Span = Span::from_ms(50);
@@ -124,7 +122,7 @@ fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
     Ok(())
 }
 
-fn page(summary: &Summary, verbose: bool) -> String {
+pub(super) fn page(summary: &Summary, verbose: bool) -> String {
     let colour =
         io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     terminal::text(summary, &Style { colour, verbose, width: columns(io::stdout()) })
@@ -194,19 +192,5 @@ pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
     }
     write!(io::stdout().lock(), "{}", sim.join())?;
     // Being told to stop is how a server ends.
-    Ok(Exit::Good)
-}
-
-/// Prints the report of a results directory again.
-pub(super) fn report(dir: &Path, json: bool) -> io::Result<Exit> {
-    let summary = match Results::open(dir).and_then(|results| results.read_summary()) {
-        Ok(summary) => summary,
-        Err(error) => {
-            writeln!(io::stderr(), "error: {error}")?;
-            return Ok(Exit::BadPlan);
-        }
-    };
-    let text = if json { summary.to_json() } else { page(&summary, false) };
-    io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }

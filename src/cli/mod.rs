@@ -1,5 +1,6 @@
 //! The command line: arguments and files to a plan, a plan to deeds, deeds to an exit status. Measures nothing.
 
+mod again;
 mod args;
 mod asked;
 mod deeds;
@@ -31,7 +32,7 @@ pub fn main() -> ExitCode {
         }
         Asked::Run(plan, how) => deeds::run(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
-        Asked::Report { dir, json } => deeds::report(&dir, json),
+        Asked::Report { dirs, forms } => again::report(&dirs, &forms),
     };
     match done {
         Ok(exit) => exit.into(),

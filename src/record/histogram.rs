@@ -57,16 +57,25 @@ impl Histogram {
 
     /// Counts one value.
     pub fn record(&mut self, value: u64) {
+        self.record_n(value, 1);
+    }
+
+    /// Counts one value `n` times.
+    #[inline]
+    pub fn record_n(&mut self, value: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
         let (page, slot) = self.place(value);
         if page >= self.pages.len() {
             self.pages.resize(page + 1, None);
         }
-        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))[slot] += 1;
-        self.count += 1;
+        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))[slot] += n;
+        self.count += n;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.sum += u128::from(value);
-        self.squares += u128::from(value) * u128::from(value);
+        self.sum += u128::from(value) * u128::from(n);
+        self.squares += u128::from(value) * u128::from(value) * u128::from(n);
     }
 
     /// Adds what `other` counted.

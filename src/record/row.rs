@@ -60,3 +60,11 @@ pub struct Record {
     /// Gaps between token-bearing events, kept only under `--record-gaps`.
     pub gaps: Option<Box<[Span]>>,
 }
+
+impl Record {
+    /// Whether we gave it up: neither a success nor a failure.
+    #[must_use]
+    pub fn was_cancelled(&self) -> bool {
+        self.error == Some(ErrorClass::Cancelled)
+    }
+}

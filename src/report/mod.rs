@@ -5,9 +5,11 @@
 mod about;
 mod audit;
 mod client;
+pub mod csv;
 mod distribution;
 pub mod figures;
 mod findings;
+pub mod html;
 mod schema;
 mod section;
 mod server;

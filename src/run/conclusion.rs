@@ -9,11 +9,11 @@ use super::{Interrupts, simulator};
 use crate::analysis::{Facts, Findings, ShardFacts, StageFacts};
 use crate::plan::Plan;
 use crate::record::{Audit, Recorder};
-use crate::report::{self, About, AboutShard, AboutStage, Ended, Stamps, Summary};
+use crate::report::{self, About, AboutShard, AboutStage, Ended, Stamps, Summary, html};
 use crate::schedule::{Extent, Load};
 use crate::shard::{Measured, Orders};
 use crate::sim::SimHandle;
-use crate::store::{Results, RowWriter, RowsWritten};
+use crate::store::{MOST_ROWS, Results, RowWriter, RowsWritten, StoreError};
 use crate::time::{Instant, Span};
 use std::path::PathBuf;
 
@@ -93,6 +93,7 @@ impl Story<'_> {
         let about = self.about(ended, merged.about, merged.stamps, simulator);
         let summary = Summary::of(&findings, &merged.recorders, &facts, about);
         failures.extend(results.write_summary(&summary).err().map(|error| error.to_string()));
+        failures.extend(write_page(results).err().map(|error| error.to_string()));
         Done { summary, dir: results.dir().to_path_buf(), failures }
     }
 
@@ -175,6 +176,12 @@ impl Story<'_> {
             target: self.target.found(plan),
         }
     }
+}
+
+/// Writes the page of what was just written: from the files, as `report --html` will.
+fn write_page(results: &Results) -> Result<(), StoreError> {
+    let told = results.tell(MOST_ROWS)?;
+    results.write_page(&html::page(&[told])).map(drop)
 }
 
 #[expect(

@@ -1,8 +1,11 @@
 //! The results directory: its name, its files, and the one way each is written and read.
 
+use super::histograms::read_sums;
 use super::{HistogramLog, RecordReader, RowQueue, RowWriter, StoreError};
+use crate::record::{Histogram, Metric};
 use crate::report::Summary;
 use crate::time::Instant;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +14,7 @@ const CONFIG: &str = "config.toml";
 const RECORDS: &str = "records.jsonl";
 const SUMMARY: &str = "summary.json";
 const HISTOGRAMS: &str = "histograms.hlog";
+const PAGE: &str = "report.html";
 
 /// Where results go when no directory is named.
 const DEFAULT_PARENT: &str = "results";
@@ -45,7 +49,7 @@ impl Results {
             return Err(StoreError::NotEmpty(dir.to_path_buf()));
         }
         // What an earlier run left must not be taken for this one's if it dies early.
-        for name in [CONFIG, RECORDS, SUMMARY, HISTOGRAMS] {
+        for name in [CONFIG, RECORDS, SUMMARY, HISTOGRAMS, PAGE] {
             let path = dir.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -156,6 +160,23 @@ impl Results {
     pub fn read_summary(&self) -> Result<Summary, StoreError> {
         let text = self.read_whole(SUMMARY)?;
         Summary::from_json(&text).map_err(|error| StoreError::Summary { path: self.dir.join(SUMMARY), error })
+    }
+
+    /// The sums of `histograms.hlog`, by metric.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn read_histograms(&self) -> Result<BTreeMap<Metric, Histogram>, StoreError> {
+        read_sums(&self.dir.join(HISTOGRAMS))
+    }
+
+    /// Writes `report.html`; gives its path.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_page(&self, page: &str) -> Result<PathBuf, StoreError> {
+        self.write_whole(PAGE, |file| file.write_all(page.as_bytes()))?;
+        Ok(self.dir.join(PAGE))
     }
 
     fn read_whole(&self, name: &str) -> Result<String, StoreError> {
