@@ -131,6 +131,7 @@ fn drive(address: SocketAddr, connections: usize, tokens: u32, length: Span) -> 
         busy_poll: false,
         longest_sleep: Span::from_ms(50),
         cpu_clock: true,
+        card: None,
     };
     let mut core = Core::new(Some(1), &RingConfig::default(), pump).expect("a client's core on cpu 1");
     for _ in 0..connections {

@@ -16,6 +16,7 @@ pub mod ring;
 pub mod run;
 pub mod schedule;
 pub mod script;
+pub mod search;
 pub mod shard;
 pub mod sim;
 pub mod store;

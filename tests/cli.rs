@@ -1,9 +1,13 @@
 //! The program as its user meets it: help, plans printed, mistakes and their exit status. Nothing here is ever sent.
 
-use lowrho::plan::Raw;
+use lowrho::host;
+use lowrho::plan::{CARD_VERSION, Card, CardHost, Raw};
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::thread;
 
 fn lowrho(arguments: &[&str]) -> Output {
     with_key(arguments, None)
@@ -11,7 +15,8 @@ fn lowrho(arguments: &[&str]) -> Output {
 
 fn with_key(arguments: &[&str], key: Option<&str>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
-    command.args(arguments).env_remove("OPENAI_API_KEY");
+    // A capacity card of this machine would change plans.
+    command.args(arguments).env_remove("OPENAI_API_KEY").env("XDG_CONFIG_HOME", "/nonexistent");
     if let Some(key) = key {
         command.env("OPENAI_API_KEY", key);
     }
@@ -47,9 +52,11 @@ fn help_is_no_mistake() {
         ["run", "--help"],
         ["run", "-h"],
         ["sim", "--help"],
+        ["floor", "-h"],
         ["init", "-h"],
         ["rerun", "-h"],
         ["report", "-h"],
+        ["doctor", "-h"],
     ] {
         let output = lowrho(&arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
@@ -81,6 +88,22 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
         (vec!["run", "--sim", "--rate", "5", "--out", "/"], "--out /: it must be new or empty"),
         (vec!["rerun", "no-such-results"], "config.toml: No such file"),
         (vec!["sim", "--ttft", "20"], "--ttft: \"20\" is refused"),
+        (
+            vec!["floor", "--rates", "2000,1000"],
+            "--rates: \"2000,1000\" is refused; accepted: 1 to 100 rates",
+        ),
+        (vec!["floor", "--rates", "fast"], "from 1 to 10000000 requests/s, ascending"),
+        (vec!["floor", "--rung", "2"], "write 2s"),
+        (vec!["floor", "--rung", "1ms"], "--rung: \"1ms\" is refused; accepted: 100ms to"),
+        (vec!["floor", "--output-tokens", "0"], "--output-tokens: \"0\" is refused"),
+        (vec!["floor", "--shards", "0"], "--shards: \"0\" is refused"),
+        (vec!["floor", "--repeat", "3"], "--repeat: \"3\" is refused; accepted: with --compare-waiting only"),
+        (
+            vec!["floor", "--url", "http://h", "--itl", "2ms"],
+            "--itl: \"2ms\" is refused; accepted: without --url",
+        ),
+        (vec!["floor", "--url", "h:80"], "write the scheme"),
+        (vec!["floor", "--out", "/"], "--out /: it must be new or empty"),
         (vec!["sim", "--fault", "explode:1"], "--fault: \"explode:1\" is refused"),
     ] {
         let output = lowrho(&arguments);
@@ -157,19 +180,86 @@ fn a_dry_run_tells_plan_rho_and_first_request_and_no_secret() {
         ],
         Some("hunter3"),
     );
-    let text = stdout(&output);
+    let (text, command) = (stdout(&output), stderr(&output));
     for said in [
         "target: http://h:8000/v1/chat/completions, model: m",
         "open loop, poisson, 1000 requests/s for 30s",
-        "16000 events/s at 8us each are an expected rho of 0.128 a shard",
-        "curl --no-buffer 'http://h:8000/v1/chat/completions'",
-        "Authorization: Bearer $OPENAI_API_KEY",
-        "X-API-Key: ***",
-        "\"model\":\"m\"",
+        "1000 requests/s and 16000 events/s at 8us an event are an expected rho of 0.128 a shard (a guess",
     ] {
         assert!(text.contains(said), "{said} in {text}");
     }
-    assert!(!text.contains("hunter"), "{text}");
+    for said in [
+        "# Set first: X_API_KEY, OPENAI_API_KEY\ncurl --no-buffer 'http://h:8000/v1/chat/completions'",
+        "\"Authorization: Bearer $OPENAI_API_KEY\"",
+        "\"X-API-Key: $X_API_KEY\"",
+        "\"model\":\"m\"",
+    ] {
+        assert!(command.contains(said), "{said} in {command}");
+    }
+    assert!(!text.contains("hunter") && !command.contains("hunter"), "{text}{command}");
+}
+
+/// Does what a dry run prints on stderr, in a shell, against a server that names one model and tells what it was asked.
+fn pasted(arguments: &[&str]) -> (String, serde_json::Value) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let dry = lowrho(&[&["run", "--dry-run", "--url", &url], arguments].concat());
+    assert_eq!(dry.status.code(), Some(0), "{}", stderr(&dry));
+    let server = thread::spawn(move || {
+        let mut asked = (String::new(), serde_json::Value::Null);
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") {
+                let from = head.len();
+                stream.read_line(&mut head).unwrap();
+                if let Some(value) = head[from..].to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).unwrap();
+            let answer =
+                "{\"object\":\"list\",\"data\":[{\"id\": \"org/tiny 1\",\"root\":\"x\"},{\"id\":\"other\"}]}";
+            let head_of_answer =
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", answer.len());
+            stream.get_mut().write_all(format!("{head_of_answer}{answer}").as_bytes()).unwrap();
+            if length > 0 {
+                asked = (head, serde_json::from_slice(&body).unwrap());
+                break;
+            }
+        }
+        asked
+    });
+    let shell = Command::new("sh").arg("-c").arg(stderr(&dry)).env("X_KEY", "k3y").output().unwrap();
+    assert!(shell.status.success(), "{}\n{}", stderr(&dry), stderr(&shell));
+    server.join().unwrap()
+}
+
+#[test]
+fn the_first_request_can_be_pasted_into_a_shell() {
+    if Command::new("curl").arg("--version").output().is_err() {
+        return;
+    }
+    let extra = "{\"note\": \"it's \\\"quoted\\\" $HOME\"}";
+    let (head, body) =
+        pasted(&["--rate", "5", "--extra-body", extra, "--header", "X-Key: hid", "--secret-header", "x-key"]);
+    assert_eq!(body["model"], "org/tiny 1", "asked of the server, as the run does");
+    assert_eq!(body["note"], "it's \"quoted\" $HOME");
+    assert!(head.starts_with("POST /v1/chat/completions ") && head.contains("X-Key: k3y\r\n"), "{head}");
+    assert_eq!(pasted(&["--rate", "5", "--model", "mine"]).1["model"], "mine");
+}
+
+#[test]
+fn the_first_request_to_the_simulator_says_how_to_have_one_there() {
+    let said = stderr(&lowrho(&["run", "--dry-run", "--sim", "--rate", "5"]));
+    assert!(
+        said.contains("lowrho sim\ncurl --no-buffer 'http://127.0.0.1:8000/v1/chat/completions'"),
+        "{said}"
+    );
+    let said =
+        stderr(&lowrho(&["run", "--dry-run", "--sim", "--rate", "5", "--sim-listen", "127.0.0.1:7777"]));
+    assert!(said.contains("'http://127.0.0.1:7777/v1/chat/completions'"), "{said}");
 }
 
 #[test]
@@ -198,4 +288,91 @@ fn the_config_a_dry_run_prints_makes_the_same_plan() {
     let first = stdout(&lowrho(&arguments));
     fs::write(&file, &first).unwrap();
     assert_eq!(stdout(&lowrho(&["run", "--dry-run", "-c", file.to_str().unwrap()])), first);
+}
+
+#[test]
+fn the_doctor_tells_each_thing_with_its_state_and_sends_nothing() {
+    let output = lowrho(&["doctor", "--json"]);
+    let doctor: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let findings = doctor["findings"].as_array().unwrap();
+    for name in
+        ["kernel", "io_uring", "expected rho", "files", "ports", "locked memory", "governor", "clocksource"]
+    {
+        let finding = findings.iter().find(|finding| finding["name"] == name).expect(name);
+        let state = finding["state"].as_str().unwrap();
+        assert!(["ok", "warn", "fail", "unknown"].contains(&state), "{name}: {state}");
+        assert!(!finding["words"].as_str().unwrap().is_empty(), "{name}");
+    }
+    let failed = findings.iter().any(|finding| finding["state"] == "fail");
+    assert_eq!((doctor["ok"] == true, output.status.code()), (!failed, Some(i32::from(failed))));
+}
+
+#[test]
+fn the_doctor_judges_the_machine_for_the_run_it_is_asked_about() {
+    let words = |arguments: &[&str]| stdout(&lowrho(&[&["doctor"], arguments].concat()));
+    assert!(words(&[]).contains("no load was given"));
+    let busy = words(&["--url", "http://127.0.0.1:9", "--rate", "9000", "--shards", "1"]);
+    assert!(busy.lines().any(|line| line.starts_with("fail") && line.contains("expected rho")), "{busy}");
+    assert!(busy.contains("loopback has no interrupts"), "{busy}");
+    let refused = lowrho(&["doctor", "--url", "http://127.0.0.1:9", "--rate", "-1"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+}
+
+/// A card of this machine.
+fn card() -> Card {
+    let facts = host::read();
+    let host = CardHost { hostname: facts.hostname, kernel: facts.kernel, cpu_model: facts.cpu_model };
+    Card {
+        version: CARD_VERSION,
+        lowrho: env!("CARGO_PKG_VERSION").into(),
+        host,
+        made_unix_s: 1_800_000_000,
+        tokens_per_request: 8,
+        request_cost_ns: 10_000,
+        event_cost_ns: 2_500,
+        valid_requests_per_s: None,
+        valid_events_per_s: None,
+    }
+}
+
+#[test]
+fn a_capacity_card_of_this_host_sets_the_expected_rho() {
+    let folder = folder("card");
+    let file = folder.join("capacity.json");
+    fs::write(&file, card().to_json()).unwrap();
+    let name = file.to_str().unwrap();
+    let output = lowrho(&["run", "--dry-run", "--sim", "--rate", "1000", "--card", name]);
+    let text = stdout(&output);
+    let said = "16000 events/s at 10us a request and 2.5us an event are an expected rho of 0.050 a shard";
+    assert!(text.contains(said) && text.contains(&format!("capacity card {name}")), "{text}");
+    assert_eq!(Raw::from_toml(&text).unwrap().client.card, Some(name.into()), "the plan keeps its card");
+}
+
+#[test]
+fn a_capacity_card_of_another_host_is_refused_by_name_and_passed_over_in_its_usual_place() {
+    let folder = folder("card-of-elsewhere");
+    fs::create_dir(folder.join("lowrho")).unwrap();
+    let file = folder.join("lowrho").join("capacity.json");
+    let mut other = card();
+    other.host.kernel = "2.6.32".into();
+    fs::write(&file, other.to_json()).unwrap();
+
+    let asked = lowrho(&["run", "--dry-run", "--sim", "--rate", "9", "--card", file.to_str().unwrap()]);
+    assert_eq!(asked.status.code(), Some(2));
+    assert!(stderr(&asked).contains("another kernel (\"2.6.32\""), "{}", stderr(&asked));
+    let missing = lowrho(&["run", "--dry-run", "--sim", "--rate", "9", "--card", "no-such.json"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("--card no-such.json: No such file"), "{}", stderr(&missing));
+
+    let usual = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
+        command.args(["run", "--dry-run", "--sim", "--rate", "1000"]).args(arguments);
+        stdout(&command.env("XDG_CONFIG_HOME", &folder).output().unwrap())
+    };
+    let text = usual(&[]);
+    assert!(
+        text.contains("caveat: the capacity card is not used") && text.contains("8us an event"),
+        "{text}"
+    );
+    assert!(!usual(&["--card", "none"]).contains("caveat"), "none asks for no card");
 }

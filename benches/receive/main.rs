@@ -3,10 +3,13 @@
 //! A source on one core writes 250-byte events over many connections at a set rate; a reader on another core reads
 //! them. Readers take turns, so that whatever else the host does meets all alike; ratios are of neighbours in time.
 //!
+//! It fails when a reader allocates once it has got going.
+//!
 //! Usage: cargo bench --bench receive -- [--rate 50000] [--connections 100] [--seconds 2] [--pairs 9]
 //!        [--reader-cpu 0] [--source-cpu 1]
 
 mod bare;
+mod counting;
 mod pumped;
 mod source;
 mod whole;
@@ -14,6 +17,9 @@ mod whole;
 use lowrho::clock;
 use lowrho::time::Span;
 use std::io::Write;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 /// What the source sends.
 #[derive(Copy, Clone, Debug)]

@@ -1,5 +1,6 @@
 //! The pump with a handler that only counts.
 
+use crate::counting::Steady;
 use crate::source::Source;
 use crate::{Load, Used, WINDOW};
 use lowrho::clock;
@@ -87,8 +88,10 @@ pub(crate) fn read(load: &Load) -> Used {
     }
     source.go();
     let (begun, begun_cpu, begun_jobs) = (clock::now(), clock::thread_cpu(), counting.jobs);
+    let mut steady = Steady::of(load.bytes());
     while counting.bytes < load.bytes() {
         pump.turn(&mut counting);
+        steady.at(counting.bytes);
     }
     let used = Used {
         cpu: clock::thread_cpu() - begun_cpu,
@@ -97,6 +100,7 @@ pub(crate) fn read(load: &Load) -> Used {
     };
     let counters = pump.counters();
     assert_eq!((counters.enobufs, counters.stamps_lost, counters.cq_lost), (0, 0, 0), "{counters:?}");
+    steady.check("the pump");
     source.join();
     used
 }

@@ -4,16 +4,16 @@
 
 use super::verdict::{Check, Reason, State, Verdict};
 use super::words::{say_number, say_share, say_span};
-use super::{Facts, Load, ShardQueue, StageFindings, Thresholds};
+use super::{Facts, Level, Load, ShardQueue, StageFindings, Thresholds};
 use crate::record::{Metric, Stage};
-use crate::time::Span;
+use crate::time::{Span, StampClass};
 
 /// The verdict on one stage, made of the figures that `found` already has.
 pub(super) fn stage(stage: &Stage, found: &StageFindings, thresholds: &Thresholds) -> Verdict {
     let mut verdict = Verdict::default();
     busy(&mut verdict, &found.shards, thresholds);
     begun(&mut verdict, &found.load, thresholds);
-    on_schedule(&mut verdict, stage, &found.load, thresholds);
+    on_schedule(&mut verdict, stage, found, thresholds);
     for metric in [Metric::Ttft, Metric::Itl] {
         bias(&mut verdict, stage, found, metric, thresholds);
     }
@@ -61,14 +61,40 @@ pub(super) fn surroundings(
         verdict.check(check, || (format!("{lost} of {of}: {what}"), remedy.into()));
     }
     for (shard, facts) in facts.shards.iter().enumerate() {
-        if let Some(why) = &facts.failed {
+        if let Some(silent) = facts.stuck {
+            let cpu = facts.cpu.map_or("its cpu".into(), |cpu| format!("cpu {cpu}"));
+            verdict.reason(Reason {
+                state: State::Invalid,
+                check: "shards_alive",
+                words: format!(
+                    "shard {shard} stopped beating and did not end: it had been silent for {} when the others reported; what it \
+                     counted is not here",
+                    say_span(silent)
+                ),
+                remedy: format!(
+                    "see what keeps its thread from {cpu} (a real-time process, a debugger, a frozen cgroup), or give it \
+                     another (--cpus); if nothing does, this is a defect of lowrho: please report it"
+                ),
+                shard: Some(shard),
+                badness: silent.as_s_f64(),
+            });
+        } else if let Some(why) = &facts.failed {
             verdict.reason(Reason {
                 state: State::Invalid,
                 check: "shards_alive",
                 words: format!("shard {shard} ended early: {why}"),
                 remedy: "this is a defect of lowrho: please report it with these words".into(),
+                shard: Some(shard),
+                badness: 0.0,
             });
         }
+    }
+    if facts.stamps == StampClass::User {
+        verdict.caveats.push(
+            "receive stamps are lowrho's own, made when it reads (--stamps user): every latency contains the client's own \
+             waiting, and the bias bound is how much that can be"
+                .into(),
+        );
     }
     if facts.clock_steps > 0 {
         verdict.caveats.push(format!(
@@ -99,6 +125,8 @@ fn busy(verdict: &mut Verdict, shards: &[ShardQueue], thresholds: &Thresholds) {
                     say_number(limit)
                 ),
                 remedy: "use more shards (--shards) or a lower rate".into(),
+                shard: Some(number),
+                badness: rho,
             });
         }
         if shard.rho_agree == Some(false)
@@ -124,7 +152,7 @@ fn begun(verdict: &mut Verdict, load: &Load, thresholds: &Thresholds) {
     });
 }
 
-fn on_schedule(verdict: &mut Verdict, stage: &Stage, load: &Load, thresholds: &Thresholds) {
+fn on_schedule(verdict: &mut Verdict, stage: &Stage, found: &StageFindings, thresholds: &Thresholds) {
     let lateness = stage.tally(Metric::Lateness).values();
     let median_ttft = quantile(stage, Metric::Ttft, 0.5);
     let limit = thresholds.lateness(median_ttft);
@@ -138,12 +166,12 @@ fn on_schedule(verdict: &mut Verdict, stage: &Stage, load: &Load, thresholds: &T
     );
     let waited = stage.tally(Metric::PoolWait).values().count();
     verdict.check(check, || {
-        let p99 = quantile(stage, Metric::Lateness, 0.99).unwrap_or(Span::ZERO);
+        let p99 = say_p99(stage, found, Metric::Lateness);
         let words = format!(
             "only {} of the requests were begun within {} of their due instant (p99 of lateness {})",
             say_share(share.unwrap_or(0.0)),
             say_span(limit),
-            say_span(p99)
+            p99
         );
         let remedy = if waited > 0 {
             "the pool's limit held requests back: raise --connections or --max-concurrency, or lower the rate"
@@ -155,7 +183,7 @@ fn on_schedule(verdict: &mut Verdict, stage: &Stage, load: &Load, thresholds: &T
     if waited > 0 {
         verdict.caveats.push(format!(
             "the pool closed the loop: {waited} of {} requests waited for a connection or a slot",
-            load.begun
+            found.load.begun
         ));
     }
 }
@@ -171,7 +199,7 @@ fn bias(
         Metric::Ttft => ("bias_ttft_p99", "TTFT"),
         _ => ("bias_itl_p99", "ITL"),
     };
-    let bound = found.bias.get(metric)[super::Level::P99.index()];
+    let bound = found.bias.get(metric)[Level::P99.index()];
     let p99 = quantile(stage, metric, 0.99).unwrap_or(Span::ZERO);
     let part = |share: f64, least: Span| (share * ns(p99)).max(ns(least));
     let check = Check::at_most(
@@ -183,12 +211,30 @@ fn bias(
     );
     verdict.check(check, || {
         let bound = bound.unwrap_or(Span::ZERO);
+        let (why, remedy) = match found.bias.stolen() {
+            _ if found.bias.stamps() == StampClass::User => (
+                "because what arrives is stamped when it is read (--stamps user)".into(),
+                "let the kernel stamp (--stamps software)",
+            ),
+            Some(stolen) => (
+                format!(
+                    "because the CPUs that stamp were stolen (in {} of the time, up to {} at once), and events met in one read",
+                    say_share(stolen.share),
+                    say_span(stolen.longest)
+                ),
+                "use a machine whose CPUs are its own (dedicated vCPUs), or stamps of the network card",
+            ),
+            None => (
+                "because events met in one read".into(),
+                "use more shards (--shards) or a lower rate, and keep others off their CPUs (--cpus)",
+            ),
+        };
         let words = format!(
-            "the p99 of {title} ({}) can be off by {} because events met in one read",
-            say_span(p99),
+            "the p99 of {title} ({}) can be off by {} {why}",
+            say_p99(stage, found, metric),
             say_span(bound)
         );
-        (words, "use more shards (--shards) or a lower rate, and keep others off their CPUs (--cpus)".into())
+        (words, remedy.into())
     });
 }
 
@@ -221,6 +267,15 @@ fn negative(verdict: &mut Verdict, stage: &Stage, shards: &[ShardQueue], thresho
             "this is a defect of lowrho, or a clock that was set: please report it if it comes again".into(),
         )
     });
+}
+
+/// A p99 as a reason says it: also where the report has none, and then why not.
+fn say_p99(stage: &Stage, found: &StageFindings, metric: Metric) -> String {
+    let p99 = say_span(quantile(stage, metric, 0.99).unwrap_or(Span::ZERO));
+    match found.latency(metric).quantile(Level::P99) {
+        Some(_) => p99,
+        None => format!("about {p99}: too few independent observations to print it"),
+    }
 }
 
 fn quantile(stage: &Stage, metric: Metric, q: f64) -> Option<Span> {

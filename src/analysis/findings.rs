@@ -5,9 +5,13 @@
 use super::load::{load, throughput, window_length};
 use super::verdict::Verdict;
 use super::{
-    Bias, Distribution, Facts, Load, ServerState, ShardQueue, Thresholds, Throughput, Trend, examine,
+    Bias, Blame, Distribution, Facts, Level, Load, NtpotSplit, OtherClients, ServerState, ShardQueue,
+    SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, examine, hindrance,
 };
-use crate::record::{Audit, BLOCKS, Metric, Population, Queue, Recorder, Slowest, Stage, TokenSums};
+use crate::record::{
+    Audit, BLOCKS, Failures, Imagined, Metric, Population, Queue, Recorder, Silence, Slowest, Stage,
+    TokenSums,
+};
 use crate::time::{Instant, Span};
 
 /// The findings of one stage, or of all together.
@@ -21,8 +25,14 @@ pub struct StageFindings {
     pub load: Load,
     /// Every metric, in the order of [`Metric::ALL`].
     latency: Vec<Distribution>,
+    /// The parts of NTPOT.
+    pub ntpot: NtpotSplit,
+    /// Successes completed within each twentieth of the window, where its end is fixed.
+    pub completed_by_part: [u64; BLOCKS],
     /// What was stamped inside the window.
     pub throughput: Throughput,
+    /// What it made of the service levels, where some were asked for.
+    pub slo: Option<SloFindings>,
     /// Fates and classes of failure.
     pub population: Population,
     /// Tokens.
@@ -68,6 +78,14 @@ pub struct Findings {
     pub stages: Vec<StageFindings>,
     /// All measured stages together; its verdict is the run's.
     pub total: StageFindings,
+    /// Whose the tail of TTFT is; `None` where the tail is undefined.
+    pub blame: Option<Blame>,
+    /// What other clients would have said, where they were imagined.
+    pub others: Option<OtherClients>,
+    /// Failures of measured requests by their words.
+    pub failures: Failures,
+    /// The silence of the server at the end of what was heard.
+    pub silence: Silence,
 }
 
 impl Findings {
@@ -91,7 +109,7 @@ impl Findings {
                 let queues: Vec<&Queue> = audits.iter().map(|audit| &audit.queues()[number]).collect();
                 let length = window_length(stage, facts.interrupted);
                 let load = load(stage, length, asked.requested_rate, asked.due);
-                let mut found = figures(stage, length, load, &queues, facts.clock_bound);
+                let mut found = figures(stage, length, load, &queues, facts, asked.stolen);
                 // Of a load that changes or was cut short, requests in flight tell nothing of the server.
                 let steady = !asked.is_ramp && facts.interrupted.is_none();
                 let parts = stage.window().part_lengths().filter(|_| steady);
@@ -108,7 +126,20 @@ impl Findings {
         let jobs = audits.iter().flat_map(|audit| audit.queues()).map(|queue| queue.all().count).sum();
         let rows = total.load.due;
         examine::surroundings(&mut total.verdict, facts, jobs, rows, thresholds);
-        Self { stages: found, total }
+        hindrance::hindrances(&mut total.verdict, &total.shards, facts);
+        let p99 = total.latency(Metric::Ttft).quantile(Level::P99).map(|quantile| quantile.value);
+        let bound = total.bias.get(Metric::Ttft)[Level::P99.index()];
+        let blame =
+            p99.zip(bound).map(|(p99, bound)| Blame::of(p99, bound, facts.tcp.min_rtt, facts.idle_ttft));
+        let (failures, silence) = (merged.failures().clone(), *merged.silence());
+        Self { stages: found, total, blame, failures, silence, others: None }
+    }
+
+    /// The same with what imagined clients say of all stages.
+    #[must_use]
+    pub fn beside(mut self, imagined: &Imagined) -> Self {
+        self.others = Some(OtherClients::of(imagined, &self.total));
+        self
     }
 }
 
@@ -127,16 +158,33 @@ fn together(stages: &[Stage], found: &[StageFindings], audits: &[Audit], facts: 
         })
         .collect();
     let queues: Vec<&Queue> = queues.iter().collect();
-    let mut total = figures(&all, length, load(&all, length, None, Some(due)), &queues, facts.clock_bound);
+    let stolen = stolen_of_all(found, &facts.stages, length);
+    let mut total = figures(&all, length, load(&all, length, None, Some(due)), &queues, facts, stolen);
     total.server = ServerState::over(found.iter().map(|stage| &stage.server));
-    for (number, stage) in found.iter().enumerate() {
-        total.verdict.absorb(&stage.verdict, &format!("stage {number}: "));
-    }
+    total.verdict = Verdict::over(found.iter().map(|stage| &stage.verdict));
     total
 }
 
+/// The stolen stretches of all stages, as a part of their windows together.
+fn stolen_of_all(found: &[StageFindings], facts: &[StageFacts], length: Span) -> Option<Stolen> {
+    let parts = found.iter().zip(facts).filter_map(|(stage, facts)| Some((stage.length, facts.stolen?)));
+    parts.fold(None, |all, (of, stolen)| {
+        let all = all.unwrap_or(Stolen::default());
+        let share = all.share + stolen.share * of.as_s_f64() / length.as_s_f64();
+        Some(Stolen { share, longest: all.longest.max(stolen.longest) })
+    })
+}
+
 /// What follows from the sums alone; verdict and server are still to be told.
-fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], clock: Span) -> StageFindings {
+fn figures(
+    stage: &Stage,
+    length: Span,
+    load: Load,
+    queues: &[&Queue],
+    facts: &Facts,
+    stolen: Option<Stolen>,
+) -> StageFindings {
+    let throughput = throughput(stage, length);
     StageFindings {
         from: stage.window().from,
         length,
@@ -149,11 +197,14 @@ fn figures(stage: &Stage, length: Span, load: Load, queues: &[&Queue], clock: Sp
                 Distribution::of(stage.tally(metric), failures)
             })
             .collect(),
-        throughput: throughput(stage, length),
+        ntpot: NtpotSplit::of(&stage.split),
+        slo: SloFindings::of(&facts.slo, stage, length, &throughput),
+        completed_by_part: stage.completed_by_part,
+        throughput,
         load,
         population: stage.population.clone(),
         tokens: stage.tokens,
-        bias: Bias::of(stage, clock),
+        bias: Bias::of(stage, facts.stamps, facts.clock_bound, stolen),
         shards: queues.iter().map(|queue| ShardQueue::of(queue)).collect(),
         verdict: Verdict::default(),
         server: ServerState::default(),

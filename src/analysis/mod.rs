@@ -4,16 +4,23 @@
 //! `docs/METHOD.md`.
 
 mod bias;
+mod binomial;
+mod blame;
 mod course;
 mod distribution;
 mod examine;
 mod facts;
 mod findings;
+mod hindrance;
+mod imagined;
 mod level;
 mod load;
 mod quantile;
 mod queueing;
 mod server;
+mod slo;
+mod split;
+mod stages;
 mod student;
 mod thresholds;
 mod trend;
@@ -21,16 +28,24 @@ mod verdict;
 mod words;
 
 pub use bias::{Bias, BiasBound};
+pub use binomial::{at_least, at_most};
+pub use blame::Blame;
 pub use course::{Course, Moment};
 pub use distribution::{Distribution, Tail};
-pub use facts::{Facts, ShardFacts, StageFacts};
+pub use facts::{Facts, HostFacts, Neighbour, ShardFacts, StageFacts, Stolen, TcpFacts};
 pub use findings::{Findings, StageFindings};
+pub use imagined::{ImaginedClient, Latencies, OtherClients, Quantiles};
 pub use level::Level;
 pub use load::{Load, Throughput, window_length};
 pub use quantile::{CONFIDENCE, Quantile};
-pub use queueing::{ClassAudit, FormulaWait, Service, ShardQueue, wait_batch, wait_m_g_1};
+pub use queueing::{ClassAudit, FormulaWait, LostTurns, Service, ShardQueue, wait_batch, wait_m_g_1};
 pub use server::ServerState;
+pub use slo::{
+    Flowing, Made, Slo, SloFindings, Statistic, Sureness, Term, TermError, TermFindings, TermState, Trials,
+    What,
+};
+pub use split::{LengthClass, NtpotSplit, Part, Waiting};
 pub use student::two_sided;
 pub use thresholds::Thresholds;
 pub use trend::Trend;
-pub use verdict::{Check, Reason, State, Verdict};
+pub use verdict::{Check, Good, Reason, State, Verdict};

@@ -56,6 +56,11 @@ impl Block {
         Self { count: float(values.count()), above: values.above(value) }
     }
 
+    /// So many values, so many of them above.
+    pub(super) fn counted(count: u64, above: u64) -> Self {
+        Self { count: float(count), above: float(above) }
+    }
+
     /// With so many infinite values more, which are above any.
     pub(super) fn and_infinite(self, infinite: u64) -> Self {
         Self { count: self.count + float(infinite), above: self.above + float(infinite) }
@@ -71,6 +76,20 @@ pub(super) fn enough(n_eff: f64, q: f64) -> bool {
 /// n_eff = q (1 - q) / Var(mean of the blocks' 1[x > Q]), at most `most`, and the degrees of freedom behind it. Blocks hold
 /// unequal numbers of values, so the variance is that of a ratio of sums (Cochran, Sampling Techniques, 6.3).
 pub(super) fn effective(blocks: &[Block], q: f64, most: u64) -> Option<(f64, u32)> {
+    let (_, variance, degrees) = spread(blocks)?;
+    Some(((q * (1.0 - q) / variance).min(float(most)), degrees))
+}
+
+/// How many independent values blocks are worth, at most `most`, where the share above is what it is: all of them where
+/// none, or every one, is above, since then the blocks cannot differ.
+pub(super) fn worth(blocks: &[Block], most: u64) -> f64 {
+    let Some((share, variance, _)) = spread(blocks) else { return 1.0 };
+    let most = float(most);
+    if share <= 0.0 || share >= 1.0 { most } else { (share * (1.0 - share) / variance).min(most) }
+}
+
+/// The share above, the variance of that share, and the degrees of freedom behind it; `None` where only one block holds any.
+fn spread(blocks: &[Block]) -> Option<(f64, f64, u32)> {
     let used = || blocks.iter().filter(|block| block.count > 0.0);
     let degrees = u32::try_from(used().count().checked_sub(1)?).ok().filter(|degrees| *degrees > 0)?;
     let count: f64 = used().map(|block| block.count).sum();
@@ -78,7 +97,7 @@ pub(super) fn effective(blocks: &[Block], q: f64, most: u64) -> Option<(f64, u32
     let off = |block: &Block| block.above - share * block.count;
     let squares: f64 = used().map(|block| off(block) * off(block)).sum();
     let variance = (f64::from(degrees) + 1.0) / f64::from(degrees) * squares / (count * count);
-    Some(((q * (1.0 - q) / variance).min(float(most)), degrees))
+    Some((share, variance, degrees))
 }
 
 fn span(ns: u64) -> Span {

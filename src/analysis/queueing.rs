@@ -2,7 +2,7 @@
 //!
 //! It must not judge: the verdict does.
 
-use crate::record::{Jobs, Queue, WorkClass};
+use crate::record::{Jobs, Lost, Queue, Switches, WorkClass};
 use crate::time::Span;
 
 /// The batch formula is the one to read where the index of dispersion of arrivals in bins of 1 ms exceeds this.
@@ -73,6 +73,23 @@ pub struct ClassAudit {
     pub hold_mean_ns: Option<f64>,
 }
 
+/// Turns of the pump that were cut in one way.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct LostTurns {
+    /// How many.
+    pub turns: u64,
+    /// The time they lost.
+    pub lost: Span,
+    /// The most that one of them lost.
+    pub longest: Span,
+}
+
+impl LostTurns {
+    fn of(lost: &Lost) -> Self {
+        Self { turns: lost.turns, lost: span(lost.ns), longest: lost.longest }
+    }
+}
+
 /// One shard in a window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShardQueue {
@@ -122,10 +139,18 @@ pub struct ShardQueue {
     pub wait_p99: Option<Span>,
     /// Jobs in interrupted turns.
     pub interruptions: u64,
-    /// Time of interrupted turns.
-    pub interrupted: Span,
+    /// Turns cut because another had the CPU.
+    pub preempted: LostTurns,
+    /// Turns cut because the thread was neither running nor queued to run: stolen, stopped or blocked.
+    pub off_cpu: LostTurns,
+    /// Time runnable and not running; `None` = it was not read.
+    pub run_delay: Option<Span>,
+    /// How often the shard's thread gave up its CPU; `None` = it was not read.
+    pub switches: Option<Switches>,
     /// Turns of the pump.
     pub turns: u64,
+    /// Of them, those without a job.
+    pub empty_turns: u64,
     /// CPU time of the turns.
     pub cpu: Span,
     /// Waits or services that ran backwards: our own defect.
@@ -181,8 +206,12 @@ impl ShardQueue {
             unexplained_ns: of_jobs(all.wait_ns - all.hold_ns - all.queueing_ns),
             wait_p99: queue.waits.quantile(0.99).map(|ns| span(ns.into())),
             interruptions: queue.interruptions.count,
-            interrupted: span(queue.interrupted_ns),
+            preempted: LostTurns::of(&queue.preempted),
+            off_cpu: LostTurns::of(&queue.off_cpu),
+            run_delay: queue.scheduling.run_delay,
+            switches: queue.scheduling.switches,
             turns: queue.turns,
+            empty_turns: queue.empty_turns,
             cpu: span(queue.spent.cpu_ns),
             negative: queue.negative,
         }

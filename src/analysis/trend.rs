@@ -16,6 +16,8 @@ pub struct Trend {
     pub slope_per_s: f64,
     /// Whether they grew significantly in both halves.
     pub grew: bool,
+    /// The least growth, in requests per second, that would have been significant in both halves.
+    pub detectable_per_s: f64,
 }
 
 impl Trend {
@@ -31,13 +33,19 @@ impl Trend {
             middle_s
         });
         let half = BLOCKS / 2;
-        let grows = |from: usize, to: usize| {
+        // The slope of a part, and the least that is significant there.
+        let growth = |from: usize, to: usize| {
             let line = Line::through(&at[from..to], &means[from..to]);
             let degrees = u32::try_from(to - from - 2).expect("a half has ten blocks");
-            line.slope > 0.0 && line.slope > two_sided(CONFIDENCE, degrees) * line.slope_error
+            (line.slope, two_sided(CONFIDENCE, degrees) * line.slope_error)
         };
-        let whole = Line::through(&at, &means);
-        Self { means, slope_per_s: whole.slope, grew: grows(0, half) && grows(half, BLOCKS) }
+        let halves = [growth(0, half), growth(half, BLOCKS)];
+        Self {
+            means,
+            slope_per_s: Line::through(&at, &means).slope,
+            grew: halves.iter().all(|(slope, least)| *slope > 0.0 && slope > least),
+            detectable_per_s: f64::max(halves[0].1, halves[1].1),
+        }
     }
 
     /// The mean over the window.

@@ -1,6 +1,6 @@
 //! The subcommands and what is theirs alone; the options of a run are declared in `plan`.
 
-use crate::plan::{Raw, SimOptions};
+use crate::plan::{FloorOptions, Raw, SimOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use std::path::PathBuf;
 Examples:
   lowrho run --sim --rate 1000 --duration 10s
   lowrho run --url http://127.0.0.1:8000 --rate 20
+  lowrho sweep --url http://127.0.0.1:8000 --auto --slo 'ttft_p99<500ms'
   lowrho init > run.toml
 
 lowrho COMMAND -h tells the usual options of a command, --help all of them.")]
@@ -23,6 +24,10 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     /// Drive one target and report
     Run(Box<RunArguments>),
+    /// Measure how low this client can go here, and what it costs
+    Floor(Box<FloorArguments>),
+    /// Load one target at many levels: a profile, or --auto for its limits
+    Sweep(Box<SweepArguments>),
     /// Run the embedded server
     Sim(Box<SimArguments>),
     /// Print a commented config file
@@ -31,6 +36,8 @@ pub(super) enum Command {
     Rerun(Box<RerunArguments>),
     /// Print the report of a results directory again
     Report(ReportArguments),
+    /// See what a run would meet on this machine
+    Doctor(Box<DoctorArguments>),
 }
 
 #[derive(Args, Debug)]
@@ -44,14 +51,50 @@ Examples:
 A span is a number and a unit: 250ms, 10s, 2m. Every option is also a key of the file that `lowrho init` prints;
 options given here win over the file.
 Exit status: 0 well, 1 lowrho failed, 2 bad plan (nothing was sent), 3 the client cannot be trusted,
-4 the target failed, 130 or 143 interrupted.")]
+4 the target failed, 99 a service level was crossed, 130 or 143 interrupted.")]
 pub(super) struct RunArguments {
     /// Take the options of this file where they are not given here
     #[arg(short, long, value_name = "FILE.toml")]
     pub(super) config: Option<PathBuf>,
-    /// Print the plan and its first request as a curl command, and send nothing
+    /// Print the plan (a config file) and, on stderr, its first request as a curl command; send nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) raw: Raw,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho floor
+  lowrho floor --rates 1000,2000,4000 --rung 5s --json
+  lowrho floor --compare-waiting --rates 1000,4000 --repeat 3
+
+Drives a server that answers at once, a few seconds at each rate, until a gate of the verdict
+breaks; a rung that is not valid is measured once more. Prints what was measured, and keeps a
+capacity card that --shards auto and --dry-run of lowrho run read (docs/FLOOR.md).")]
+pub(super) struct FloorArguments {
+    #[command(flatten)]
+    pub(super) floor: FloorOptions,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho sweep --url http://127.0.0.1:8000 --from 1 --to 64
+  lowrho sweep --url http://127.0.0.1:8000 --over concurrency --from 1 --to 256 --duration 60s
+  lowrho sweep --url http://127.0.0.1:8000 --auto --slo 'ttft_p99<500ms,tpot_p99<50ms' --budget 45m
+  lowrho sweep --resume results/20260101T120000Z-m
+
+--duration and --warmup are those of each trial; left out, they follow from how long the idle server takes (docs/SWEEP.md).
+Exit status: 0 found, 1 lowrho failed, 2 bad plan (nothing was sent), 3 undecided, or the client cannot be trusted,
+4 the target failed, 99 no rate keeps the service levels, 130 or 143 interrupted.")]
+pub(super) struct SweepArguments {
+    /// Take the options of this file where they are not given here
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sweep: SweepOptions,
     #[command(flatten)]
     pub(super) raw: Raw,
 }
@@ -90,9 +133,26 @@ pub(super) struct RerunArguments {
     /// Results directory of the run to repeat
     #[arg(value_name = "DIR")]
     pub(super) dir: PathBuf,
-    /// Print the plan and its first request as a curl command, and send nothing
+    /// Print the plan (a config file) and, on stderr, its first request as a curl command; send nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) raw: Raw,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho doctor
+  lowrho doctor --url http://192.0.2.7:8000 --rate 2000 --shards 4
+  lowrho doctor -c run.toml --json | jq '.findings[] | select(.state != \"ok\")'
+
+With the options of a run it judges the machine for that run; nothing is sent.
+Exit status: 0 nothing fails, 1 something does, 2 bad plan or usage.")]
+pub(super) struct DoctorArguments {
+    /// Take the options of this file where they are not given here
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(super) config: Option<PathBuf>,
     #[command(flatten)]
     pub(super) raw: Raw,
 }

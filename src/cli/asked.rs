@@ -1,9 +1,14 @@
 //! Arguments, environment and files to what is asked for; does none of it.
 
 use super::Exit;
-use super::args::{Arguments, Command, ReportArguments};
-use super::shape;
-use crate::plan::{Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, Text};
+use super::args::{Arguments, Command, ReportArguments, SweepArguments};
+use super::{card, limits, shape};
+use crate::host::Facts;
+use crate::plan::{
+    AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
+    Text,
+};
+use crate::store::Results;
 use clap::FromArgMatches;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -18,8 +23,19 @@ pub enum Asked {
     Run(Box<Plan>, Invocation),
     /// Print what such a run would be.
     DryRun(Box<Plan>, Invocation),
+    /// Measure how low this client can go here.
+    Floor(Box<FloorPlan>),
+    /// Make this sweep.
+    Sweep(Box<SweepPlan>, Invocation),
     /// Serve as the simulator.
     Sim(Box<SimPlan>),
+    /// See what a run would meet on this machine: this one, or any.
+    Doctor {
+        /// The run, if its options were given.
+        plan: Option<Box<Plan>>,
+        /// Whether to tell it as JSON.
+        json: bool,
+    },
     /// Print a config file to this place, or to stdout.
     Init(Option<PathBuf>),
     /// Tell again what results directories hold.
@@ -94,11 +110,11 @@ impl From<PlanError> for Refusal {
     }
 }
 
-/// Reads what `arguments`, the name of the program first, ask for on a machine with these `limits`.
+/// Reads what `arguments`, the name of the program first, ask for on a machine of these `facts`.
 ///
 /// # Errors
 /// Usage, unreadable files, and plans that cannot be: nothing was done yet.
-pub fn read(arguments: impl IntoIterator<Item = OsString>, limits: &Limits) -> Result<Asked, Refusal> {
+pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Result<Asked, Refusal> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let all = arguments.iter().any(|argument| argument == "--help");
     let matches = shape::command(all).try_get_matches_from(arguments).map_err(Refusal::Usage)?;
@@ -106,16 +122,28 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, limits: &Limits) -> R
         Command::Run(run) => {
             let file = run.config.as_deref().map(config).transpose()?.unwrap_or_default();
             let how = Invocation { config: run.config, ..Invocation::default() };
-            planned(run.raw.over(file), run.dry_run, how, limits)
+            planned(run.raw.over(file), run.dry_run, how, facts)
         }
         Command::Rerun(rerun) => {
             let mut file = config(&rerun.dir.join("config.toml"))?;
             // The saved one names the results that are there already.
             file.output.out = None;
             let how = Invocation { rerun_of: Some(rerun.dir), ..Invocation::default() };
-            planned(rerun.raw.over(file), rerun.dry_run, how, limits)
+            planned(rerun.raw.over(file), rerun.dry_run, how, facts)
         }
-        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, limits)?))),
+        Command::Doctor(doctor) => {
+            let file = doctor.config.as_deref().map(config).transpose()?.unwrap_or_default();
+            examined(doctor.raw.over(file), facts)
+        }
+        Command::Floor(floor) => {
+            let plan = FloorPlan::new(&floor.floor, &limits(facts))?;
+            if let Some(dir) = plan.out.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
+                return Err(occupied(dir));
+            }
+            Ok(Asked::Floor(Box::new(plan)))
+        }
+        Command::Sweep(sweep) => swept(*sweep, facts),
+        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Report(report) => Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report) }),
     }
@@ -131,9 +159,68 @@ fn forms(report: ReportArguments) -> Vec<Form> {
     if forms.is_empty() { vec![Form::Text] } else { forms }
 }
 
-fn planned(asked: Raw, dry_run: bool, mut how: Invocation, limits: &Limits) -> Result<Asked, Refusal> {
+/// The plan for a doctor: what this machine cannot do is for the doctor to say, not a reason to refuse the plan.
+fn examined(mut asked: Raw, facts: &Facts) -> Result<Asked, Refusal> {
+    let json = asked.output.json.take() == Some(true);
+    if asked == Raw::default() {
+        return Ok(Asked::Doctor { plan: None, json });
+    }
+    let lenient =
+        Limits { memlock_bytes: None, kernel: None, io_uring_forbidden: None, ..carded(&asked, facts)? };
+    Ok(Asked::Doctor { plan: Some(Box::new(Plan::new(asked, &lenient)?)), json })
+}
+
+/// What `facts` mean for a plan, with the costs of the capacity card that it asks for, or of the usual one.
+fn carded(asked: &Raw, facts: &Facts) -> Result<Limits, Refusal> {
+    let card = asked.client.card.as_ref().map(Text::as_str);
+    let cost = card::cost(card, card::usual_place().as_deref(), facts)?;
+    Ok(Limits { cost, ..limits(facts) })
+}
+
+/// A sweep, new or resumed: then its options are those it began with, but for the budget.
+fn swept(arguments: SweepArguments, facts: &Facts) -> Result<Asked, Refusal> {
+    let SweepArguments { config: path, sweep: mut options, raw } = arguments;
+    let mut how = Invocation { config: path.clone(), ..Invocation::default() };
+    let mut file = path.as_deref().map(config).transpose()?.unwrap_or_default();
+    if let Some(dir) = options.resume.clone() {
+        let dir = Path::new(dir.as_str());
+        let refuse = |why: &dyn Display| Refusal::File(format!("--resume {}: {why}", dir.display()));
+        let sweep =
+            Results::open(dir).and_then(|results| results.read_sweep()).map_err(|why| refuse(&why))?;
+        let asked: AskedSweep = serde_json::from_value(sweep.asked).map_err(|why| refuse(&why))?;
+        let (budget, resume) = (options.budget.take(), options.resume.take());
+        options = SweepOptions { budget, resume, ..asked.options };
+        file = config(&dir.join("config.toml"))?;
+        (file.load.rate, file.load.concurrency, file.output.out) = (None, None, None);
+        (file.load.warmup, file.load.duration, file.load.requests) =
+            (asked.warmup, asked.duration, asked.requests);
+        // The terms of a preset are given again by the preset.
+        if options.mlperf.is_some() {
+            file.verdict.slo = None;
+        }
+    }
+    let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), raw.over(file));
+    let limits = carded(&asked, facts)?;
+    let plan = Box::new(SweepPlan::new(&options, asked, &limits)?);
+    with_files(&plan.plan, &mut how)?;
+    writable(&plan.plan)?;
+    Ok(Asked::Sweep(plan, how))
+}
+
+fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Result<Asked, Refusal> {
     let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), asked);
-    let plan = Box::new(Plan::new(asked, limits)?);
+    let limits = carded(&asked, facts)?;
+    let plan = Box::new(Plan::new(asked, &limits)?);
+    with_files(&plan, &mut how)?;
+    if dry_run {
+        return Ok(Asked::DryRun(plan, how));
+    }
+    writable(&plan)?;
+    Ok(Asked::Run(plan, how))
+}
+
+/// Reads the plan's file of prompts, if it has one, and sees that its directory is free.
+fn with_files(plan: &Plan, how: &mut Invocation) -> Result<(), Refusal> {
     if let Prompts::File(path) = &plan.payload.prompts {
         let refuse = |why: &dyn Display| Refusal::File(format!("--prompts {path}: {why}"));
         let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
@@ -141,10 +228,20 @@ fn planned(asked: Raw, dry_run: bool, mut how: Invocation, limits: &Limits) -> R
         how.prompts = Some(text);
     }
     if let Some(dir) = plan.output.dir.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
-        let why = "it must be new or empty, so that no earlier results are lost: name another";
-        return Err(Refusal::File(format!("--out {dir}: {why}")));
+        return Err(occupied(dir));
     }
-    Ok(if dry_run { Asked::DryRun(plan, how) } else { Asked::Run(plan, how) })
+    Ok(())
+}
+
+/// Sees that results can be written before anything is sent.
+fn writable(plan: &Plan) -> Result<(), Refusal> {
+    Results::try_out(plan.output.dir.as_deref().map(Path::new))
+        .map_err(|error| Refusal::File(format!("--out: {error}")))
+}
+
+fn occupied(dir: &str) -> Refusal {
+    let why = "it must be new or empty, so that no earlier results are lost: name another";
+    Refusal::File(format!("--out {dir}: {why}"))
 }
 
 /// Whether something is there that results would be mixed with.

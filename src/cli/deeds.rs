@@ -3,15 +3,17 @@
 use super::{Ending, Exit, Invocation, Signal};
 use crate::clock;
 use crate::host::{self, Facts};
-use crate::plan::{Plan, Require, SimPlan, format_cpus};
+use crate::plan::{self, Plan, Require, SimPlan, format_cpus};
 use crate::report::terminal::{self, Style, clean, spread};
-use crate::report::{Host, Summary, Verdict};
+use crate::report::{Doctor, Host, Repeats, Summary, Verdict};
 use crate::run::{self, Done, Interrupts, RunError, Screen};
 use crate::sim::Sim;
+use crate::store::{Results, StoreError};
 use crate::time::Span;
 use crate::watch::Show;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 /// How often the simulator on its own looks whether it is to stop.
 const LOOK: Span = Span::from_ms(50);
@@ -22,21 +24,24 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
     let _ = host::raise_files();
     let interrupts = Interrupts::catch()?;
     let host = machine(facts);
-    let mut summaries = Vec::new();
+    let mut plan = plan.clone();
+    let several = plan.load.repeat > 1;
+    let mut runs: Vec<(String, Summary)> = Vec::new();
     let mut worst = Exit::Good;
     for nth in 0..plan.load.repeat {
-        let plan = nth_run(plan, nth);
-        let screen = Screen { show: show(&plan), out: io::stderr() };
-        match run::run(&plan, how.prompts.as_deref(), &host, &interrupts, screen) {
+        let mut one = plan.clone();
+        one.be_the_nth(nth);
+        let screen = Screen { show: show(&one), out: io::stderr() };
+        match run::run(&one, how.prompts.as_deref(), &host, facts, &interrupts, screen) {
             Ok(done) => {
-                let exit = ending(&plan, &done, &interrupts).into();
-                match tell(&plan, &done) {
-                    // Whoever reads our output may have seen enough; the run is what it was.
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-                    told => told?,
+                worst = worst.worse(ending(&one, &done, &interrupts).into());
+                // Of several runs the one document comes at the end.
+                unless_gone(tell(&one, &done, one.output.json && !several))?;
+                if several {
+                    // The others are its neighbours.
+                    plan.output.dir = done.dir.parent().map(|dir| dir.display().to_string());
                 }
-                worst = worst.worse(exit);
-                summaries.push(done.summary);
+                runs.push((done.dir.display().to_string(), done.summary));
             }
             Err(error) => {
                 writeln!(io::stderr(), "error: {}", clean(&error.to_string()))?;
@@ -48,23 +53,35 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
             break;
         }
     }
-    if summaries.len() > 1 && !plan.output.json {
-        write!(io::stdout().lock(), "{}", spread(&summaries))?;
+    if several && !runs.is_empty() {
+        let mut repeats = Repeats::of(&runs);
+        if let Err(error) = write_repeats(&plan, &repeats) {
+            writeln!(io::stderr(), "error: {error}")?;
+            worst = worst.worse(Exit::Failed);
+        }
+        let text = if plan.output.json {
+            repeats.summaries = runs.into_iter().map(|(_, summary)| summary).collect();
+            repeats.to_json()
+        } else {
+            spread(&runs)
+        };
+        unless_gone(io::stdout().lock().write_all(text.as_bytes()))?;
     }
     Ok(worst)
 }
 
-/// The plan of the `nth` of several runs: prompts and arrivals of its own, and a directory of its own.
-fn nth_run(plan: &Plan, nth: u32) -> Plan {
-    let mut plan = plan.clone();
-    if plan.load.repeat > 1 {
-        plan.be_the_nth(nth);
-        plan.output.dir = plan.output.dir.map(|dir| format!("{dir}/{}", nth + 1));
-    }
-    plan
+/// Keeps what several runs have in common in the directory above theirs.
+fn write_repeats(plan: &Plan, repeats: &Repeats) -> Result<(), StoreError> {
+    let dir = plan.output.dir.as_deref().expect("the first run named the directory of all");
+    Results::open(Path::new(dir))?.write_repeats(repeats)
 }
 
-fn machine(facts: &Facts) -> Host {
+/// Whoever reads our output may have seen enough; the run is what it was.
+fn unless_gone(told: io::Result<()>) -> io::Result<()> {
+    told.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+pub(super) fn machine(facts: &Facts) -> Host {
     Host {
         cpus: facts.cpus.len() as u64,
         cpu_list: format_cpus(&facts.cpus),
@@ -75,7 +92,7 @@ fn machine(facts: &Facts) -> Host {
     }
 }
 
-fn show(plan: &Plan) -> Show {
+pub(super) fn show(plan: &Plan) -> Show {
     if plan.output.quiet {
         Show::Quiet
     } else if io::stderr().is_terminal() {
@@ -86,19 +103,19 @@ fn show(plan: &Plan) -> Show {
 }
 
 /// Columns of a terminal; of anything else, what a report is made for.
-fn columns(terminal: impl AsFd) -> usize {
+pub(super) fn columns(terminal: impl AsFd) -> usize {
     /// Nothing can be read on less.
     const NARROWEST: usize = 40;
     let size = rustix::termios::tcgetwinsize(terminal).map(|size| usize::from(size.ws_col));
     size.ok().filter(|columns| *columns > 0).map_or(Style::default().width, |columns| columns.max(NARROWEST))
 }
 
-/// Says what a run found, and where it is kept.
-fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
+/// Says what a run found, and where it is kept; `json`: as its summary.
+fn tell(plan: &Plan, done: &Done, json: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    if plan.output.json {
+    if json {
         out.write_all(done.summary.to_json().as_bytes())?;
-    } else {
+    } else if !plan.output.json {
         out.write_all(page(&done.summary, plan.output.verbose).as_bytes())?;
     }
     out.flush()?;
@@ -110,11 +127,7 @@ fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
     if total.load.completed == 0 && total.load.failed > 0 {
         let classes: Vec<String> =
             total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
-        writeln!(
-            err,
-            "error: no request succeeded: {}; records.jsonl has the server's words",
-            classes.join(", ")
-        )?;
+        writeln!(err, "error: no request succeeded: {}", classes.join(", "))?;
     }
     if !plan.output.quiet {
         writeln!(err, "results in {}", done.dir.display())?;
@@ -123,9 +136,14 @@ fn tell(plan: &Plan, done: &Done) -> io::Result<()> {
 }
 
 pub(super) fn page(summary: &Summary, verbose: bool) -> String {
+    terminal::text(summary, &style(verbose))
+}
+
+/// How a report looks on this stdout.
+pub(super) fn style(verbose: bool) -> Style {
     let colour =
         io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    terminal::text(summary, &Style { colour, verbose, width: columns(io::stdout()) })
+    Style { colour, verbose, width: columns(io::stdout()) }
 }
 
 /// What is to be said of a run by its exit status.
@@ -144,7 +162,7 @@ fn ending(plan: &Plan, done: &Done, interrupts: &Interrupts) -> Ending {
             Require::Suspect => verdict == Verdict::Invalid,
             Require::Any => false,
         },
-        crossed: false,
+        crossed: done.summary.total.slo.as_ref().is_some_and(|slo| !slo.held),
     }
 }
 
@@ -153,7 +171,7 @@ fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-fn signal(interrupts: &Interrupts) -> Option<Signal> {
+pub(super) fn signal(interrupts: &Interrupts) -> Option<Signal> {
     match interrupts.status()? {
         143 => Some(Signal::Terminate),
         _ => Some(Signal::Interrupt),
@@ -161,7 +179,7 @@ fn signal(interrupts: &Interrupts) -> Option<Signal> {
 }
 
 /// The status of a run that measured nothing.
-fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
+pub(super) fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
     match error {
         RunError::Plan(_) => Exit::BadPlan,
         RunError::Target(_) => Exit::TargetFailed,
@@ -193,4 +211,12 @@ pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
     write!(io::stdout().lock(), "{}", sim.join())?;
     // Being told to stop is how a server ends.
     Ok(Exit::Good)
+}
+
+/// Tells what a run would meet on this machine.
+pub(super) fn doctor(facts: &Facts, plan: Option<&Plan>, json: bool) -> io::Result<Exit> {
+    let doctor = Doctor::of(&plan::judge(&run::examine(facts, plan), plan));
+    let text = if json { doctor.to_json() } else { doctor.text() };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(if doctor.ok { Exit::Good } else { Exit::Failed })
 }

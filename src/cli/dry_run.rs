@@ -1,21 +1,26 @@
 //! What a run would be, printed: a config file whose comments tell the rest; sends nothing.
 
-use crate::plan::{EVENT_COST, Header, Plan, format_cpus};
+use super::curl;
+use crate::plan::{CostSource, Plan, format_cpus};
 use crate::schedule::{Extent, Load};
 use crate::time::{Phase, format_span};
-use crate::workload::Request;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Prints the plan, the expected rho, the effective config and the first request as a curl command. `prompts` is the
-/// text of the plan's file of prompts, if it has one.
-pub(super) fn print(plan: &Plan, prompts: Option<&str>, to: &mut impl Write) -> io::Result<()> {
+/// Prints the plan, the expected rho and the effective config to `to`, which a config file can be made of, and the first
+/// request as commands for a shell to `aside`. `prompts` is the text of the plan's file of prompts, if it has one.
+pub(super) fn print(
+    plan: &Plan,
+    prompts: Option<&str>,
+    to: &mut impl Write,
+    aside: &mut impl Write,
+) -> io::Result<()> {
     for line in words(plan) {
         writeln!(to, "# {line}")?;
     }
-    writeln!(to, "\n{}", plan.effective_toml())?;
-    writeln!(to, "# The first request; nothing was sent:")?;
-    curl(plan, &first_body(plan, prompts)).lines().try_for_each(|line| writeln!(to, "# {line}"))
+    write!(to, "\n{}", plan.effective_toml())?;
+    // Where both go to one terminal they come in this order.
+    to.flush()?;
+    writeln!(aside, "\n{}", curl::first_request(plan, prompts))
 }
 
 /// The plan in words, a line each.
@@ -47,16 +52,26 @@ fn words(plan: &Plan) -> Vec<String> {
     }
     let client = &plan.client;
     lines.push(format!(
-        "client: {} on {}; {:.0} events/s at {} each are an expected rho of {:.3} a shard",
+        "client: {} on {}; {:.0} requests/s and {:.0} events/s at {} are an expected rho of {:.3} a shard ({})",
         counted(client.cpus.len(), "shard"),
         on(&client.cpus),
+        client.expected_requests_per_s,
         client.expected_events_per_s,
-        format_span(EVENT_COST),
-        client.expected_rho
+        client.cost,
+        client.expected_rho,
+        source(&client.cost.source)
     ));
     lines.push(format!("connections: at most {}; {}", client.connections, client.waiting));
     lines.extend(plan.caveats.iter().map(|caveat| format!("caveat: {caveat}")));
     lines
+}
+
+/// Where the costs come from.
+fn source(source: &CostSource) -> String {
+    match source {
+        CostSource::Guess | CostSource::Refused(_) => "a guess: lowrho floor measures this host".into(),
+        CostSource::Card(file) => format!("capacity card {file}"),
+    }
 }
 
 fn target(plan: &Plan) -> String {
@@ -77,47 +92,4 @@ fn counted(n: usize, what: &str) -> String {
 fn on(cpus: &[usize]) -> String {
     let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
     format!("{word} {}", format_cpus(cpus))
-}
-
-/// The body of request 0; a model that must be asked for is left to be filled in.
-fn first_body(plan: &Plan, prompts: Option<&str>) -> String {
-    let of_sim = plan.sim.as_ref().map(|sim| sim.script.model.as_str());
-    let model = plan.target.model.as_deref().or(of_sim).unwrap_or("MODEL");
-    let workload = plan.workload(model, "RUN", prompts).expect("the workload was made once to check it");
-    let mut request = Request::new();
-    workload.request(0, &mut request);
-    String::from_utf8(request.body()).expect("a body is JSON, and JSON is UTF-8")
-}
-
-/// The same request by curl; secrets are named, not shown.
-fn curl(plan: &Plan, body: &str) -> String {
-    let mut text = format!("curl --no-buffer {}", quoted(&plan.target.endpoint.url()));
-    let mut line = |argument: &str, value: &str| {
-        let _ = write!(text, " \\\n  {argument} {value}");
-    };
-    line("--header", &quoted("Content-Type: application/json"));
-    for header in &plan.target.headers {
-        line("--header", &shown(header));
-    }
-    if plan.payload.request_id {
-        line("--header", &quoted("x-request-id: RUN-0"));
-    }
-    line("--data-raw", &quoted(body));
-    text
-}
-
-/// A header as the shell reads it: a bearer key comes from where it usually is, another secret is left to be filled in.
-fn shown(header: &Header) -> String {
-    if !header.secret {
-        return quoted(&format!("{}: {}", header.name, header.value));
-    }
-    if header.name.eq_ignore_ascii_case("authorization") && header.value.starts_with("Bearer ") {
-        return format!("\"{}: Bearer $OPENAI_API_KEY\"", header.name);
-    }
-    quoted(&format!("{}: ***", header.name))
-}
-
-/// In single quotes, as a POSIX shell reads them.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,7 +1,7 @@
 //! This machine's facts to the limits a plan is checked against; reads neither itself.
 
 use crate::host::Facts;
-use crate::plan::Limits;
+use crate::plan::{Cost, Limits};
 
 /// What `facts` mean for a plan. The hard limit of files counts, since the soft one is raised to it before a run.
 #[must_use]
@@ -15,5 +15,6 @@ pub fn limits(facts: &Facts) -> Limits {
         memlock_bytes: facts.memlock_bytes,
         kernel: facts.kernel_version,
         io_uring_forbidden: facts.io_uring_forbidden.clone(),
+        cost: Cost::default(),
     }
 }

@@ -3,12 +3,16 @@
 mod again;
 mod args;
 mod asked;
+mod card;
+mod curl;
 mod deeds;
 mod dry_run;
 mod exit;
+mod floor;
 mod init;
 mod limits;
 mod shape;
+mod sweeps;
 
 pub use asked::{Asked, Invocation, Refusal, read};
 pub use exit::{Ending, Exit, Signal};
@@ -20,19 +24,25 @@ use std::process::ExitCode;
 
 /// Does what the arguments of this process ask.
 pub fn main() -> ExitCode {
+    // Refused only by a sandbox: then memory is larger, and nothing else.
+    let _ = host::keep_pages_small();
     let facts = host::read();
-    let asked = match read(std::env::args_os(), &limits(&facts)) {
+    let asked = match read(std::env::args_os(), &facts) {
         Ok(asked) => asked,
         Err(refusal) => return refusal.tell(),
     };
     let done = match asked {
         Asked::Init(init) => init::write(init.as_ref()).map(|()| Exit::Good),
         Asked::DryRun(plan, how) => {
-            dry_run::print(&plan, how.prompts.as_deref(), &mut io::stdout().lock()).map(|()| Exit::Good)
+            let (mut out, mut aside) = (io::stdout().lock(), io::stderr().lock());
+            dry_run::print(&plan, how.prompts.as_deref(), &mut out, &mut aside).map(|()| Exit::Good)
         }
         Asked::Run(plan, how) => deeds::run(&plan, &how, &facts),
+        Asked::Floor(plan) => floor::floor(&plan, &facts),
+        Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
         Asked::Report { dirs, forms } => again::report(&dirs, &forms),
+        Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),
     };
     match done {
         Ok(exit) => exit.into(),

@@ -1,7 +1,7 @@
 //! The shape of the command: what is alike for many options is said here once, not on each. Reads no argument.
 
 use super::args::Arguments;
-use crate::plan::{Raw, SIM_LISTEN};
+use crate::plan::{FloorOptions, Raw, SIM_LISTEN};
 use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
@@ -49,12 +49,22 @@ pub(super) fn command(all: bool) -> Command {
         .mut_subcommands(short_help)
         .mut_subcommand("run", run)
         .mut_subcommand("rerun", run)
+        .mut_subcommand("doctor", run)
+        .mut_subcommand("floor", |command| {
+            let defaults = FloorOptions::default_flags();
+            command.mut_args(|arg| help_of(truth(negative(arg)), &defaults))
+        })
+        .mut_subcommand("sweep", |command| {
+            command
+                .mut_args(|arg| help_of(truth(negative(arg)), &defaults))
+                .mut_args(|arg| if is_sweeps(&arg) { arg } else { rare(arg, all) })
+        })
         .mut_subcommand("sim", |command| command.mut_args(|arg| alone(help_of(negative(arg), &of_sim))))
 }
 
 /// One line an option, in groups, for `--help` as for `-h`: sixty options would fill five screens otherwise.
 fn short_help(command: Command) -> Command {
-    let more = if matches!(command.get_name(), "run" | "rerun") {
+    let more = if matches!(command.get_name(), "run" | "rerun" | "doctor" | "sweep") {
         "Print help; --help for all options"
     } else {
         "Print help"
@@ -96,6 +106,11 @@ fn help_of(arg: Arg, defaults: &[(String, String)]) -> Arg {
     };
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     arg.help(format!("{help} [default: {default}]"))
+}
+
+/// Whether an option is the sweep's own: then it is never rare.
+fn is_sweeps(arg: &Arg) -> bool {
+    arg.get_help_heading() == Some("Sweep")
 }
 
 fn rare(arg: Arg, all: bool) -> Arg {

@@ -4,9 +4,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one room that reads clocks, and sleeps")]
 
+mod card;
+mod cpu;
 mod offset;
 mod realtime;
 
+pub use card::{CardClock, CardOffset};
+pub use cpu::{CpuTimes, thread_cpu_times};
 pub use offset::{ClockReading, Offered, RealtimeOffset};
 pub use realtime::{read_realtime, unix_ns};
 

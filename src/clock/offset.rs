@@ -5,12 +5,12 @@
 
 use crate::time::{Instant, Span};
 
-/// One look at both clocks: MONO, REALTIME, MONO.
+/// One look at two clocks: MONO, REALTIME (or a card's own), MONO.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct ClockReading {
     /// `CLOCK_MONOTONIC` just before.
     pub before: Instant,
-    /// `CLOCK_REALTIME`, in nanoseconds since 1970.
+    /// `CLOCK_REALTIME`, in nanoseconds since 1970; of a card, whatever it counts from.
     pub realtime_ns: u64,
     /// `CLOCK_MONOTONIC` just after.
     pub after: Instant,
@@ -20,6 +20,16 @@ impl ClockReading {
     /// Realtime less monotonic, at the middle of the bracket.
     fn offset_ns(&self) -> i128 {
         i128::from(self.realtime_ns) - i128::from(self.before.as_ns()) - i128::from(self.width_ns() / 2)
+    }
+
+    /// The middle of the bracket.
+    pub(super) fn middle(&self) -> Instant {
+        Instant::from_ns(self.before.as_ns() + self.width_ns() / 2)
+    }
+
+    /// Half the bracket, rounded up.
+    pub(super) fn half_width(&self) -> Span {
+        Span::from_ns(i64::try_from(self.half_width_ns()).expect("a bracket is shorter than 292 years"))
     }
 
     fn width_ns(&self) -> u64 {

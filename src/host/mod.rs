@@ -1,11 +1,24 @@
-//! What this machine allows and what it is: CPUs, files, ports, locked memory, kernel, cgroup; read once, before a run.
+//! What this machine allows and what it is: CPUs, files, ports, locked memory, kernel, cgroup, read before a run; and what it
+//! does beside one: steal, neighbours, packets dropped, the kernel's account of a thread.
 //!
 //! It must not judge any of it: plans do, and reports print it.
 
 mod cgroup;
+mod cpu_times;
 mod facts;
 mod files;
+mod neighbours;
+mod pages;
+mod route;
 mod text;
+mod thread;
+mod topology;
 
+pub use cpu_times::{Softnet, Steal};
 pub use facts::{Facts, read};
 pub use files::raise_files;
+pub use neighbours::{Neighbours, Spent};
+pub use pages::keep_pages_small;
+pub use route::Route;
+pub use thread::{Switches, ThreadFiles};
+pub use topology::Topology;

@@ -5,10 +5,11 @@ use super::raw::{Raw, Text};
 use super::reading::{Place, Reading, option};
 use super::secrets::redacted;
 use super::{
-    Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, target, thresholds,
-    validated::Asked,
+    Level, Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, slo, target,
+    thresholds, validated::Asked,
 };
 use crate::schedule::Schedule;
+use crate::time::{Span, format_span};
 
 impl Plan {
     /// The plan that `asked` means on a machine with these `limits`.
@@ -26,6 +27,7 @@ impl Plan {
         let output = output(r, &raw);
         let require = r.word(option!(raw.verdict.require), &REQUIRE).unwrap_or(Require::Suspect);
         let thresholds = thresholds::read(r, &raw);
+        let slo = slo::read(r, option!(raw.verdict.slo));
         let max_error_share = share(r, &raw);
         // Whether the load fits the machine can only be asked of a load that is well.
         let (client, caveats) = if reading.is_clean() {
@@ -42,6 +44,7 @@ impl Plan {
             sim,
             require,
             thresholds,
+            slo,
             max_error_share,
             caveats,
             asked: Asked(raw),
@@ -73,12 +76,27 @@ impl Plan {
         self.load.schedule().expect("the schedule of a plan was checked")
     }
 
-    /// Becomes the `nth` (from 0) of the runs that it asks for: one run, with arrivals and prompts of its own.
+    /// Becomes the `nth` (from 0) of the runs that it asks for: one run, with arrivals, prompts and a directory of its own.
     pub fn be_the_nth(&mut self, nth: u32) {
+        self.output.nth = (self.load.repeat > 1).then_some(nth + 1);
         self.load.seed = self.load.seed.wrapping_add(u64::from(nth));
         self.load.repeat = 1;
         self.asked.0.load.seed = Some(Text(self.load.seed.to_string()));
         self.asked.0.load.repeat = Some(Text("1".into()));
+    }
+
+    /// Writes down that this load was asked for, so that the config of a sweep's trial repeats it.
+    pub(super) fn be_asked(&mut self, level: Level, warmup: Span, window: Span, cooldown: Span) {
+        let load = &mut self.asked.0.load;
+        let span = |span| Some(Text(format_span(span)));
+        (load.rate, load.concurrency) = match level {
+            Level::Rate(rate) => (Some(Text(rate.to_string())), None),
+            Level::Slots(slots) => (None, Some(Text(slots.to_string()))),
+        };
+        if load.concurrency.is_some() {
+            (load.arrival, load.max_concurrency) = (None, None);
+        }
+        (load.warmup, load.duration, load.cooldown) = (span(warmup), span(window), span(cooldown));
     }
 
     /// The effective config in its TOML form, every default written out and every secret hidden.
@@ -100,9 +118,13 @@ fn filled(asked: Raw) -> Raw {
     if asked.target.sim != Some(true) {
         defaults.sim = Default::default();
     }
+    sim::yield_defaults(&mut defaults.sim, &asked.sim);
     if asked.load.concurrency.is_none() && asked.stage.is_empty() {
         // Only a closed loop has these; where no load is asked for, that alone is the mistake.
         (defaults.load.ramp, defaults.load.think_time) = (None, None);
+    }
+    if asked.payload.prompt_as.as_ref().is_none_or(|form| form.as_str() != "ids") {
+        defaults.payload.vocab_size = None;
     }
     let mut raw = asked.over(defaults);
     later_of_one_name(&mut raw.target.header, ':');
@@ -154,6 +176,7 @@ fn output(r: &mut Reading, raw: &Raw) -> Output {
     }
     Output {
         dir: r.text(option!(raw.output.out), "the name of a directory"),
+        nth: None,
         records: r.word(option!(raw.output.records), &RECORDS).unwrap_or(Records::All),
         record_gaps: raw.output.record_gaps == Some(true),
         tags,

@@ -1,9 +1,10 @@
 //! The options of our own side to shards and connections, and whether this machine can carry them; pins and opens nothing.
 
+use super::cost::{Cost, CostSource, Demand};
 use super::raw::Raw;
 use super::reading::{Given, Place, Reading, option};
 use super::{Limits, Load, Payload, SimPlan, Waiting, cpus, expected, format_cpus, pool, waiting};
-use crate::time::format_span;
+use crate::time::StampClass;
 
 /// Our own side: shards and connections.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -16,11 +17,23 @@ pub struct Client {
     pub preconnect: bool,
     /// How the shards wait for what arrives.
     pub waiting: Waiting,
+    /// Who stamps what arrives.
+    pub stamps: StampClass,
+    /// Requests per second at the load's peak, as far as they can be told before the run.
+    pub expected_requests_per_s: f64,
+    /// Whether the network card may be told to stamp, where it does not.
+    pub enable_stamps: bool,
     /// Streamed events per second at the load's peak, as far as they can be told before the run.
     pub expected_events_per_s: f64,
-    /// The utilization of each shard that follows at [`expected::EVENT_COST`].
+    /// What they are expected to cost.
+    pub cost: Cost,
+    /// The utilization of each shard that follows.
     pub expected_rho: f64,
 }
+
+/// Who may stamp what arrives.
+const STAMPS: [(&str, StampClass); 3] =
+    [("software", StampClass::Software), ("hardware", StampClass::Hardware), ("user", StampClass::User)];
 
 /// Reads section `[client]`, the load being known, and adds what had to be given up.
 pub(super) fn read(
@@ -35,13 +48,21 @@ pub(super) fn read(
     machine(r, limits);
     let cores = cores(r, raw, limits, sim, &mut caveats);
     let itl = sim.map(SimPlan::expected_itl);
-    let events_per_s = expected::events_per_s(load, payload, itl);
-    let most = cores.len().min(load.slots().unwrap_or(usize::MAX)).max(1);
+    let demand = expected::demand(load, payload, itl);
+    if let CostSource::Refused(why) = &limits.cost.source {
+        caveats.push(format!("the capacity card is not used: {why}; lowrho floor makes a new one"));
+    }
+    let connections = pool::read(r, raw, limits, load, payload, sim);
+    // A shard that may hold no connection, or no request, could never send what is due on it.
+    let flag = if load.slots().is_some() { "--concurrency" } else { "--max-concurrency" };
+    let shares = load.most_in_flight().map(|most| (most, flag));
+    let shares = shares.filter(|(most, _)| *most <= connections).unwrap_or((connections, "--connections"));
+    let most = cores.len().min(shares.0).max(1);
     let shards = match option!(raw.client.shards) {
         given if given.value.is_some_and(|text| text.as_str() == "auto") => {
-            expected::shards(events_per_s, most)
+            expected::shards(demand, &limits.cost, most)
         }
-        given => explicit_shards(r, given, most, &cores),
+        given => explicit_shards(r, given, most, &cores, shares),
     };
     let cpus: Vec<usize> = cores.into_iter().take(shards).collect();
     let threads = cpus.len() + sim.map_or(0, |sim| sim.cpus.len());
@@ -51,24 +72,45 @@ pub(super) fn read(
              is used up; raise the quota (docker run --cpus, cpu.max) or take fewer shards"
         ));
     }
-    let expected_rho = expected::rho(events_per_s, shards);
+    let expected_rho = expected::rho(demand, &limits.cost, shards);
     if expected_rho > 0.5 {
         caveats.push(format!(
-            "the expected rho of a shard is {expected_rho:.2} at {} an event: above 0.5 the client's own queueing \
+            "the expected rho of a shard is {expected_rho:.2} at {}: above 0.5 the client's own queueing \
              shows; give it more cores (--cpus) or a lower rate",
-            format_span(expected::EVENT_COST)
+            limits.cost
         ));
     }
-    memlock(r, limits, threads);
-    let connections = pool::read(r, raw, limits, load, payload, sim);
+    memlock(r, limits, cpus.len(), sim);
     let preconnect = raw.client.no_preconnect != Some(true);
     let waiting = waiting::read(r, raw);
-    let expected_events_per_s = events_per_s;
-    (Client { cpus, connections, preconnect, waiting, expected_events_per_s, expected_rho }, caveats)
+    let stamps = r.word(option!(raw.client.stamps), &STAMPS).unwrap_or_default();
+    let enable_stamps = raw.client.enable_hw_stamps == Some(true);
+    if enable_stamps && stamps != StampClass::Hardware {
+        r.note(
+            option!(@place client.enable_hw_stamps),
+            Some("true".into()),
+            "with --stamps hardware",
+            "leave it out, or ask for the card's stamps",
+        );
+    }
+    let Demand { requests_per_s, events_per_s } = demand;
+    let client = Client {
+        cpus,
+        connections,
+        preconnect,
+        waiting,
+        stamps,
+        enable_stamps,
+        expected_requests_per_s: requests_per_s,
+        expected_events_per_s: events_per_s,
+        cost: limits.cost.clone(),
+        expected_rho,
+    };
+    (client, caveats)
 }
 
 /// What no option can change.
-fn machine(r: &mut Reading, limits: &Limits) {
+pub(super) fn machine(r: &mut Reading, limits: &Limits) {
     /// Deferred task running and multishot receive with control messages came with it.
     const OLDEST: (u32, u32) = (6, 1);
     if let Some((major, minor)) = limits.kernel.filter(|version| *version < OLDEST) {
@@ -114,11 +156,18 @@ fn cores(
     allowed
 }
 
-fn explicit_shards(r: &mut Reading, given: Given<'_>, most: usize, cores: &[usize]) -> usize {
+/// `shares`: what is split over the shards, of which each needs one, and by which option.
+fn explicit_shards(
+    r: &mut Reading,
+    given: Given<'_>,
+    most: usize,
+    cores: &[usize],
+    shares: (usize, &str),
+) -> usize {
     let shards = given.value.and_then(|text| text.as_str().parse::<usize>().ok());
     shards.filter(|shards| (1..=most).contains(shards)).unwrap_or_else(|| {
         let remedy = match cores.len() {
-            n if n > most => "a shard needs at least one slot of --concurrency".to_owned(),
+            n if n > most => format!("a shard needs at least one of the {} of {}", shares.0, shares.1),
             _ => format!("a shard has a CPU of its own, and the shards' are {}", format_cpus(cores)),
         };
         r.refuse(given, format!("auto, or a whole number from 1 to {most}"), remedy);
@@ -133,14 +182,30 @@ pub const SHARD_LOCKED_BYTES: u64 = 256 * 1024;
 /// glommio refuses to start below this limit, whatever it needs.
 const LEAST_LOCKED_BYTES: u64 = 512 * 1024;
 
-fn memlock(r: &mut Reading, limits: &Limits, rings: usize) {
-    let needed = u64::try_from(rings).expect("few shards") * SHARD_LOCKED_BYTES;
+/// Whether the rings of so many shards of ours, and of those of a simulator in this process, may be locked.
+pub(super) fn memlock(r: &mut Reading, limits: &Limits, shards: usize, sim: Option<&SimPlan>) {
+    let of_sim = sim.map_or(0, |sim| sim.cpus.len());
+    let needed = u64::try_from(shards + of_sim).expect("few shards") * SHARD_LOCKED_BYTES;
     let needed = needed.max(LEAST_LOCKED_BYTES);
     let Some(allowed) = limits.memlock_bytes.filter(|allowed| *allowed < needed) else { return };
+    let counted = |n: usize, whose: &str| match n {
+        0 => None,
+        1 => Some(format!("1 shard of {whose}")),
+        n => Some(format!("{n} shards of {whose}")),
+    };
+    let whose = [counted(shards, "the client"), counted(of_sim, "the simulator")];
+    let whose: Vec<String> = whose.into_iter().flatten().collect();
+    let fewer = match (shards, of_sim) {
+        (0 | 1, 0 | 1) => String::new(),
+        (0, _) => ", or take fewer CPUs (--cpus)".into(),
+        _ => ", or take fewer shards (--shards, --sim-cpus)".into(),
+    };
     r.note(
-        Place::Whole("locked memory"),
+        Place::Whole("locked memory (ulimit -l)"),
         Some(format!("{} KiB", allowed / 1024)),
-        format!("at least {} KiB for {rings} shards, the simulator's included", needed / 1024),
-        "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1) or take fewer --shards",
+        format!("at least {} KiB for {}", needed / 1024, whose.join(" and ")),
+        format!(
+            "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1){fewer}"
+        ),
     );
 }

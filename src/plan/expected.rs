@@ -1,27 +1,29 @@
 //! What a plan is expected to ask of this host, by Little's law and a cost per event; measures nothing.
 
+use super::cost::{Cost, Demand};
 use super::{Load, Payload, Prompts};
 use crate::schedule;
 use crate::time::Span;
 use crate::workload::{LONGEST_INPUT, LONGEST_OUTPUT};
 
-/// CPU time of a shard for one streamed event, kernel included, until this host's own is measured: prototypes of the
-/// receive path came to 5 to 8 us.
+/// CPU time of a shard for one streamed event, its part of the request included, until this host's own is measured by
+/// `lowrho floor`: prototypes of the receive path came to 5 to 8 us.
 pub const EVENT_COST: Span = Span::from_us(8);
 
 /// The utilization that `--shards auto` stays below: at 0.3 the mean wait of an event is a fifth of its service time
 /// (M/D/1: rho / (2 (1 - rho))).
 pub const EASY_RHO: f64 = 0.3;
 
-/// Time between the tokens of a stream where nothing is known: a fast server's, so that the guess errs upwards.
+/// Time between the tokens of a stream where nothing is known: a fast server's, so that a guess of events errs upwards,
+/// and one of requests in flight downwards.
 const FAST_ITL: Span = Span::from_ms(5);
 
 /// Time a request takes where nothing is known.
 pub const GUESSED_E2E: Span = Span::from_s(1);
 
-/// Streamed events per second at the load's peak. A closed loop's rate is its server's to decide: `itl` is the time
-/// between tokens, where known.
-pub(super) fn events_per_s(load: &Load, payload: &Payload, itl: Option<Span>) -> f64 {
+/// Requests and streamed events per second at the load's peak. A closed loop's rate is its server's to decide: `itl` is
+/// the time between tokens, where known.
+pub(super) fn demand(load: &Load, payload: &Payload, itl: Option<Span>) -> Demand {
     let choices = f64::from(payload.choices);
     let peak = |load: &schedule::Load| match load {
         schedule::Load::Open { rate_per_s, .. } => rate_per_s.peak() * payload.mean_output_tokens() * choices,
@@ -30,17 +32,20 @@ pub(super) fn events_per_s(load: &Load, payload: &Payload, itl: Option<Span>) ->
             slots.peak() * choices / itl.unwrap_or(FAST_ITL).max(Span::from_us(100)).as_s_f64()
         }
     };
-    load.stages.iter().map(|stage| peak(&stage.load)).fold(0.0, f64::max)
+    let events_per_s = load.stages.iter().map(|stage| peak(&stage.load)).fold(0.0, f64::max);
+    // Every answer has as many events as tokens: servers of today send each token in one.
+    let events_per_request = (payload.mean_output_tokens() * choices).max(1.0);
+    Demand { requests_per_s: events_per_s / events_per_request, events_per_s }
 }
 
-/// The utilization of each of `shards` shards.
-pub(super) fn rho(events_per_s: f64, shards: usize) -> f64 {
-    events_per_s * EVENT_COST.as_s_f64() / whole_f64(shards)
+/// The utilization of each of `shards` shards: the partition law.
+pub(super) fn rho(demand: Demand, cost: &Cost, shards: usize) -> f64 {
+    cost.rho(demand) / whole_f64(shards)
 }
 
 /// The fewest shards with an expected rho of at most [`EASY_RHO`], from 1 to `most`.
-pub(super) fn shards(events_per_s: f64, most: usize) -> usize {
-    (1..most).find(|shards| rho(events_per_s, *shards) <= EASY_RHO).unwrap_or(most.max(1))
+pub(super) fn shards(demand: Demand, cost: &Cost, most: usize) -> usize {
+    (1..most).find(|shards| rho(demand, cost, *shards) <= EASY_RHO).unwrap_or(most.max(1))
 }
 
 impl Load {
@@ -62,6 +67,12 @@ impl Load {
             schedule::Load::Open { .. } => None,
         });
         slots.reduce(f64::max).map(ceiling)
+    }
+
+    /// The most requests in flight that the plan itself sets: slots of a closed loop, the cap of an open one.
+    #[must_use]
+    pub fn most_in_flight(&self) -> Option<usize> {
+        self.slots().or(self.max_concurrency.and_then(|cap| usize::try_from(cap).ok()))
     }
 
     /// Requests in flight when each takes `e2e`: the mean, by Little's law (rate x E2E), and a count that is hardly
@@ -92,6 +103,11 @@ impl Payload {
     #[must_use]
     pub fn mean_output_tokens(&self) -> f64 {
         self.output_tokens.mean(LONGEST_OUTPUT)
+    }
+
+    /// The time that a request takes on a fast server.
+    pub(super) fn fast_e2e(&self) -> Span {
+        Span::from_s_f64(self.mean_output_tokens() * FAST_ITL.as_s_f64())
     }
 }
 

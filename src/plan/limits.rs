@@ -1,5 +1,7 @@
 //! What this machine allows, as far as a plan is checked against it; reads nothing, whoever asks for a plan fills it in.
 
+use super::Cost;
+
 /// The bounds that a plan must fit into. Filled by `host` for a real run, by hand in tests.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limits {
@@ -17,4 +19,6 @@ pub struct Limits {
     pub kernel: Option<(u32, u32)>,
     /// Why io_uring cannot be used here, if it cannot.
     pub io_uring_forbidden: Option<String>,
+    /// What requests and events cost a shard here, as far as it was measured.
+    pub cost: Cost,
 }

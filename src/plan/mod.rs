@@ -3,13 +3,18 @@
 //! Pure: no file, no environment, no clock. What the machine allows comes in as [`Limits`]; after a [`Plan`] exists
 //! nothing checks again, and no key of it is defaulted anywhere else.
 
+mod card;
 mod check;
 mod client;
+mod cost;
 mod cpus;
+mod doctor;
 mod expected;
+mod floor;
 mod limits;
 mod load;
 mod mistake;
+mod mlperf;
 mod payload;
 mod pool;
 mod raw;
@@ -17,7 +22,9 @@ mod reading;
 mod requests;
 mod secrets;
 mod sim;
+mod slo;
 mod stages;
+mod sweep;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -25,16 +32,21 @@ mod thresholds;
 mod validated;
 mod waiting;
 
+pub use card::{CARD_VERSION, Card, CardHost, CardRefusal};
 pub use client::{Client, SHARD_LOCKED_BYTES};
+pub use cost::{Cost, CostSource};
 pub use cpus::{format_cpus, parse_cpus};
+pub use doctor::{Finding, Health, Machine, judge};
 pub use expected::{EASY_RHO, EVENT_COST, GUESSED_E2E};
+pub use floor::{Answers, FloorPlan, Ladder, Rung};
 pub use limits::Limits;
 pub use load::Load;
 pub use mistake::{Key, Mistake, PlanError};
 pub use payload::{Payload, PromptAs, Prompts};
-pub use raw::{ConfigError, Raw, SimOptions, StageOptions, Text, nearest};
+pub use raw::{ConfigError, FloorOptions, Raw, SimOptions, StageOptions, SweepOptions, Text, nearest};
 pub use secrets::REDACTED;
 pub use sim::{SIM_LISTEN, SimPlan};
+pub use sweep::{AskedSweep, Goal, Level, SweepPlan};
 pub use target::{Endpoint, Header, Target, Timeouts};
 pub use validated::{Output, Plan, Records, Require};
 pub use waiting::{LONGEST_WINDOW, Waiting};

@@ -3,7 +3,7 @@
 use super::raw::Raw;
 use super::reading::{Given, Reading, option};
 use crate::random::{Counts, Law};
-use crate::workload::{LONGEST_INPUT, LONGEST_OUTPUT};
+use crate::workload::{LEAST_IDS, LONGEST_INPUT, LONGEST_OUTPUT, MOST_IDS};
 
 /// What is sent.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,11 +38,11 @@ pub enum Prompts {
 pub enum PromptAs {
     /// As text.
     Text,
-    /// As an array of token ids (completions only).
-    Ids,
+    /// As an array of token ids below this number (completions only).
+    Ids(u32),
 }
 
-const FORMS: [(&str, PromptAs); 2] = [("text", PromptAs::Text), ("ids", PromptAs::Ids)];
+const FORMS: [(&str, bool); 2] = [("text", false), ("ids", true)];
 
 /// Reads section `[payload]`.
 pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
@@ -58,8 +58,9 @@ pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
         Some(file) => Prompts::File(file),
         None => Prompts::Synthetic(counts(r, input, LONGEST_INPUT)),
     };
-    let prompt_as = r.word(option!(raw.payload.prompt_as), &FORMS).unwrap_or(PromptAs::Text);
-    if prompt_as == PromptAs::Ids {
+    let ids = r.word(option!(raw.payload.prompt_as), &FORMS).unwrap_or(false);
+    let vocab_size = option!(raw.payload.vocab_size);
+    if ids {
         let given = option!(raw.payload.prompt_as);
         if raw.target.api.as_ref().is_none_or(|api| api.as_str() != "completions") {
             r.refuse(
@@ -72,6 +73,14 @@ pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
             r.refuse(given, "text for --prompts", "prompts of a file are sent as they are: leave one out");
         }
     }
+    let prompt_as = if ids {
+        PromptAs::Ids(r.count(vocab_size, LEAST_IDS..=MOST_IDS).unwrap_or(LEAST_IDS))
+    } else {
+        if vocab_size.value.is_some() {
+            r.refuse(vocab_size, "with --prompt-as ids only", "add --prompt-as ids, or leave it out");
+        }
+        PromptAs::Text
+    };
     Payload {
         prompts,
         output_tokens: counts(r, option!(raw.payload.output_tokens), LONGEST_OUTPUT),

@@ -3,7 +3,7 @@
 use super::raw::{Raw, Text};
 use super::reading::{Given, Place, Reading, option};
 use super::{Limits, Load, Payload, SimPlan};
-use crate::time::format_span;
+use crate::time::{Span, format_span};
 
 /// Files a run needs beside its connections: standard streams, results, rings, executors, timers, a probe.
 const OTHER_FILES: u64 = 64;
@@ -47,16 +47,17 @@ pub(super) fn read(
     sim: Option<&SimPlan>,
 ) -> usize {
     let bound = bound(limits, sim);
-    let cap = load.slots().or(load.max_concurrency.and_then(|cap| usize::try_from(cap).ok()));
+    let cap = load.most_in_flight();
     if cap.is_some_and(|cap| cap > bound.most) {
         r.refuse(most_in_flight(raw, load), format!("at most {}", bound.by), bound.remedy);
         return bound.most;
     }
     let given = option!(raw.client.connections);
     if given.value.is_some_and(|text| text.as_str() == "auto") {
-        let pool = cap.unwrap_or(bound.most);
-        open_loop_fits(r, raw, load, payload, sim, &bound);
-        return pool;
+        if cap.is_none() {
+            open_loop_fits(r, raw, load, payload, sim, &bound);
+        }
+        return cap.unwrap_or(bound.most);
     }
     let pool = r.count(given, 1..=10_000_000_usize).unwrap_or(1);
     if pool > bound.most {
@@ -70,22 +71,30 @@ pub(super) fn read(
 
 /// The option that says how many requests may be in flight: of stages, the first that asks for the most.
 fn most_in_flight<'a>(raw: &'a Raw, load: &Load) -> Given<'a> {
-    let most = load.slots().map(|slots| slots.to_string());
-    let says = |text: &Option<Text>| text.as_ref().map(|text| &text.0) == most.as_ref();
-    let stages = raw.stage.iter().zip(1..).filter(|_| most.is_some());
-    for (stage, n) in stages {
-        for (name, value) in
-            [("concurrency", &stage.concurrency), ("concurrency_end", &stage.concurrency_end)]
-        {
-            if says(value) {
-                return Given { place: Place::Stage(n, name), value: value.as_ref() };
-            }
-        }
-    }
-    if most.is_some() { option!(raw.load.concurrency) } else { option!(raw.load.max_concurrency) }
+    let Some(slots) = load.slots() else { return option!(raw.load.max_concurrency) };
+    let most = slots.to_string();
+    let says = |text: &&Option<Text>| text.as_ref().is_some_and(|text| text.0 == most);
+    let of_stages = raw.stage.iter().zip(1..).find_map(|(stage, n)| {
+        let keys = [("concurrency", &stage.concurrency), ("concurrency_end", &stage.concurrency_end)];
+        let (name, value) = keys.into_iter().find(|(_, value)| says(value))?;
+        Some(Given { place: Place::Stage(n, name), value: value.as_ref() })
+    });
+    of_stages.unwrap_or(option!(raw.load.concurrency))
 }
 
-/// Whether an open loop without a cap fits, where the time a request takes is known: that of the simulator.
+/// The option that sets the highest rate: of stages, the first that asks for it.
+fn highest_rate<'a>(raw: &'a Raw, load: &Load) -> Given<'a> {
+    let rate = |text: &Option<Text>| text.as_ref().and_then(|text| text.as_str().parse::<f64>().ok());
+    let of_stages = raw.stage.iter().zip(1..).find_map(|(stage, n)| {
+        let keys = [("rate", &stage.rate), ("rate_end", &stage.rate_end)];
+        let (name, value) = keys.into_iter().find(|(_, value)| rate(value) == load.peak_rate_per_s())?;
+        Some(Given { place: Place::Stage(n, name), value: value.as_ref() })
+    });
+    of_stages.unwrap_or(option!(raw.load.rate))
+}
+
+/// Whether an open loop without a cap has the connections that it needs: with the simulator, whose answers take a time
+/// that is known, by Little's law; with another server at least those that a fast one would need.
 fn open_loop_fits(
     r: &mut Reading,
     raw: &Raw,
@@ -94,16 +103,51 @@ fn open_loop_fits(
     sim: Option<&SimPlan>,
     bound: &Bound,
 ) {
-    let Some(sim) = sim.filter(|_| load.max_concurrency.is_none() && load.slots().is_none()) else { return };
-    let e2e = sim.expected_e2e(payload.mean_input_tokens().unwrap_or(0.0), payload.mean_output_tokens());
-    let (mean, high) = load.expected_in_flight(e2e);
-    if high > bound.most {
-        let needed = format!("this rate at {} a request keeps {mean:.0} in flight", format_span(e2e));
-        let given = option!(raw.load.rate);
-        r.refuse(
-            given,
-            format!("what fits into {}", bound.by),
-            format!("{needed}: lower it, or {}", bound.remedy),
-        );
+    let input_tokens = payload.mean_input_tokens().unwrap_or(0.0);
+    let of_sim = |sim: &SimPlan| sim.expected_e2e(input_tokens, payload.mean_output_tokens());
+    let e2e = sim.map_or_else(|| payload.fast_e2e(), of_sim);
+    let (mean, needed) = load.expected_in_flight(e2e);
+    if needed <= bound.most {
+        return;
+    }
+    let whose = if sim.is_some() { "" } else { " of a fast server" };
+    let why = format!(
+        "{} requests/s at {} a request{whose} keep {mean:.0} in flight, with their bursts {needed}",
+        load.peak_rate_per_s().unwrap_or_default(),
+        format_span(e2e)
+    );
+    // Whose fault it is: the rate's, unless it would fit at the simulator's own defaults.
+    let usual = load.expected_in_flight(USUAL_SIM_E2E).1 <= bound.most;
+    let given = match sim {
+        Some(sim) if usual => slowest_part(raw, payload, sim),
+        _ => highest_rate(raw, load),
+    };
+    r.refuse(
+        given,
+        format!("what fits into {}", bound.by),
+        format!("{why}: lower one of them, {}, or set --max-concurrency", bound.remedy),
+    );
+}
+
+/// What a request to the simulator takes by the defaults: 20 ms and fifteen gaps of 5 ms.
+const USUAL_SIM_E2E: Span = Span::from_ms(95);
+
+/// The option that makes up most of the time that a request to the simulator takes.
+fn slowest_part<'a>(raw: &'a Raw, payload: &Payload, sim: &SimPlan) -> Given<'a> {
+    if sim.script.engine.is_one_queue() {
+        return option!(raw.sim.engine);
+    }
+    let alone = |input_tokens, output_tokens| sim.expected_e2e(input_tokens, output_tokens);
+    let ttft = alone(0.0, 0.0);
+    let prefill = alone(payload.mean_input_tokens().unwrap_or(0.0), 0.0) - ttft;
+    let decode = alone(0.0, payload.mean_output_tokens()) - ttft;
+    if ttft >= prefill.max(decode) {
+        option!(raw.sim.ttft)
+    } else if prefill >= decode {
+        option!(raw.sim.prefill_per_token)
+    } else if sim.expected_itl() > Span::from_ms(5) {
+        option!(raw.sim.itl)
+    } else {
+        option!(raw.payload.output_tokens)
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Given<'a> {
 pub(super) enum Place {
     /// A flag and its key.
     Option(Key),
+    /// A flag that no file has.
+    Flag(Key),
     /// A key of the stage with this number, counted from 1.
     Stage(usize, &'static str),
     /// Something that no single option says.
@@ -27,6 +29,7 @@ impl Place {
     fn name(self) -> String {
         match self {
             Self::Option(key) => format!("{} ({} in a file)", key.flag(), key.path()),
+            Self::Flag(key) => key.flag(),
             Self::Whole(what) => what.to_owned(),
             Self::Stage(n, name) => format!("[[stage]] number {n}, {}", name.replace('_', "-")),
         }
@@ -63,12 +66,18 @@ pub(super) struct Bounds {
 pub(super) struct Reading {
     mistakes: Vec<Mistake>,
     simulator_alone: bool,
+    without_a_file: bool,
 }
 
 impl Reading {
     /// Reads the flags of `lowrho sim`, which do not say whose they are.
     pub(super) fn of_the_simulator_alone() -> Self {
         Self { simulator_alone: true, ..Self::default() }
+    }
+
+    /// Reads flags that are no keys of a file.
+    pub(super) fn without_a_file() -> Self {
+        Self { without_a_file: true, ..Self::default() }
     }
 
     /// Refuses what was given.
@@ -91,6 +100,7 @@ impl Reading {
     ) {
         let place = match place {
             Place::Option(key) if self.simulator_alone => key.flag().replacen("--sim-", "--", 1),
+            Place::Option(key) if self.without_a_file => key.flag(),
             place => place.name(),
         };
         self.mistakes.push(Mistake { place, value, accepted: accepted.into(), remedy: remedy.into() });

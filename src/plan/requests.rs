@@ -2,7 +2,7 @@
 
 use super::{Plan, PromptAs, Prompts};
 use crate::wire::{Common, HeadFault, Method, RequestHead};
-use crate::workload::{self, DEFAULT_IDS, PromptForm, Source, Workload, WorkloadError, WorkloadSpec};
+use crate::workload::{self, PromptForm, Source, Workload, WorkloadError, WorkloadSpec, ids_below};
 
 impl Plan {
     /// The head of the run's requests, `x-request-id: <run>-<index>` among them where the plan wants it.
@@ -49,7 +49,7 @@ impl Plan {
             Prompts::Synthetic(input_tokens) => {
                 let form = match self.payload.prompt_as {
                     PromptAs::Text => PromptForm::Text,
-                    PromptAs::Ids => PromptForm::Ids(DEFAULT_IDS),
+                    PromptAs::Ids(size) => PromptForm::Ids(ids_below(size)),
                 };
                 Source::Synthetic { input_tokens: *input_tokens, form }
             }

@@ -1,10 +1,11 @@
 //! The options of the embedded simulator to its plan; starts nothing.
 
+use super::load::only_for;
 use super::raw::{Raw, SimOptions};
 use super::reading::{Reading, option};
-use super::{Limits, PlanError, cpus};
+use super::{Limits, PlanError, client, cpus, format_cpus};
 use crate::random::{Counts, Delays};
-use crate::script::{FaultRule, Faults, Latencies, Script};
+use crate::script::{EngineKind, FaultRule, Faults, Latencies, Script};
 use crate::time::Span;
 use core::net::SocketAddr;
 
@@ -31,16 +32,23 @@ impl SimPlan {
     /// Every mistake found, by the flags of `lowrho sim`.
     pub fn new(mut asked: SimOptions, limits: &Limits) -> Result<Self, PlanError> {
         asked.listen.get_or_insert(SIM_LISTEN.into());
+        let mut defaults = Raw::defaults().sim;
+        yield_defaults(&mut defaults, &asked);
         let raw = Raw { sim: asked, ..Raw::default() };
-        let raw = raw.over(Raw { sim: Raw::defaults().sim, ..Raw::default() });
+        let raw = raw.over(Raw { sim: defaults, ..Raw::default() });
         let mut reading = Reading::of_the_simulator_alone();
+        client::machine(&mut reading, limits);
         let sim = options(&mut reading, &raw, limits);
+        client::memlock(&mut reading, limits, 0, Some(&sim));
         reading.done(sim)
     }
 
     /// The mean time from request to last token that it was asked to make, when it keeps up.
     #[must_use]
     pub fn expected_e2e(&self, input_tokens: f64, output_tokens: f64) -> Span {
+        if let Some(alone) = self.script.engine.alone(input_tokens, output_tokens) {
+            return alone;
+        }
         let Latencies { ttft, itl, prefill_per_token_ns } = self.script.latencies;
         let events = output_tokens / self.script.tokens_per_event.mean(u32::MAX);
         let prefill_ns = input_tokens * Delays::constant(prefill_per_token_ns).mean_ns();
@@ -49,6 +57,9 @@ impl SimPlan {
 
     /// The mean time between two events of one stream.
     pub(super) fn expected_itl(&self) -> Span {
+        if let Some(two) = self.script.engine.alone(1.0, 2.0) {
+            return two / 2;
+        }
         Span::from_s_f64(self.script.latencies.itl.mean_ns() / 1e9)
     }
 }
@@ -63,6 +74,7 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPla
         option!(raw.sim.listen),
         option!(raw.sim.cpus),
         option!(raw.sim.model),
+        option!(raw.sim.engine),
         option!(raw.sim.ttft),
         option!(raw.sim.itl),
         option!(raw.sim.prefill_per_token),
@@ -94,15 +106,52 @@ fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
         given if given.value.is_some() => cpus::read(r, given, &limits.cpus),
         _ => vec![*limits.cpus.last().expect("a process may run somewhere")],
     };
+    let script = script(r, raw, cpus.len());
+    if script.max_running.is_some_and(|places| usize::try_from(places).is_ok_and(|n| n < cpus.len())) {
+        r.refuse(
+            option!(raw.sim.max_running),
+            format!("at least {}, one for each of the simulator's shards", cpus.len()),
+            format!("it is split over its CPUs ({}): raise it, or take fewer CPUs", format_cpus(&cpus)),
+        );
+    }
     SimPlan {
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0))),
         cpus,
-        script: script(r, raw),
+        script,
         log: r.text(option!(raw.sim.log), "the name of a file"),
     }
 }
 
-fn script(r: &mut Reading, raw: &Raw) -> Script {
+/// The defaults of latency laws are none where another engine is asked for.
+pub(super) fn yield_defaults(defaults: &mut SimOptions, asked: &SimOptions) {
+    if asked.engine.as_ref().is_some_and(|engine| engine.as_str() != "laws") {
+        (defaults.ttft, defaults.itl, defaults.prefill_per_token) = (None, None, None);
+        defaults.tokens_per_event = None;
+    }
+}
+
+/// Reads the engine, and refuses what it has no use for.
+fn engine(r: &mut Reading, raw: &Raw, shards: usize) -> EngineKind {
+    let given = option!(raw.sim.engine);
+    let engine = r.parsed(given, "", str::parse::<EngineKind>).unwrap_or_default();
+    if engine.is_one_queue() {
+        for given in [option!(raw.sim.ttft), option!(raw.sim.itl), option!(raw.sim.prefill_per_token)] {
+            only_for(r, given, "--sim-engine laws");
+        }
+        if shards > 1 {
+            r.refuse(option!(raw.sim.cpus), "one CPU", "this engine is one queue, which shards would split");
+        }
+    }
+    match engine {
+        EngineKind::Mdc { .. } => only_for(r, option!(raw.sim.max_running), "--sim-engine laws or batch"),
+        EngineKind::Batch(_) => only_for(r, option!(raw.sim.tokens_per_event), "--sim-engine laws or mdc"),
+        EngineKind::Laws => {}
+    }
+    engine
+}
+
+fn script(r: &mut Reading, raw: &Raw, shards: usize) -> Script {
+    let engine = engine(r, raw, shards);
     let delays = |r: &mut Reading, given| r.parsed(given, "", str::parse::<Delays>).unwrap_or(Delays::ZERO);
     let prefill = option!(raw.sim.prefill_per_token);
     let prefill = r.span(prefill, Span::ZERO..=Span::from_s(60)).unwrap_or_default();
@@ -121,6 +170,7 @@ fn script(r: &mut Reading, raw: &Raw) -> Script {
     let tokens_per_event = option!(raw.sim.tokens_per_event);
     Script {
         model: r.text(option!(raw.sim.model), "the name of a model").unwrap_or_default(),
+        engine,
         latencies,
         tokens_per_event: r.parsed(tokens_per_event, "", str::parse::<Counts>).unwrap_or(Counts::constant(1)),
         max_running: r.count(option!(raw.sim.max_running), 1..=10_000_000),

@@ -5,6 +5,8 @@ use crate::schedule::{self, Extent, Process, Ramp};
 use crate::time::Span;
 use crate::wire::Api;
 
+mod fits;
+
 fn limits() -> Limits {
     Limits {
         cpus: vec![0, 1, 2, 3],
@@ -14,6 +16,7 @@ fn limits() -> Limits {
         memlock_bytes: Some(8 * 1024 * 1024),
         kernel: Some((6, 18)),
         io_uring_forbidden: None,
+        cost: Cost::default(),
     }
 }
 
@@ -97,7 +100,25 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
         ("[load]\nrate = 5\n[client]\nshards = 5", "--shards", "5", "from 1 to 4"),
         ("[load]\nrate = 5\n[client]\ncpus = \"7\"", "--cpus", "7", "0-3"),
         ("[load]\nrate = 5\n[client]\ncpus = \"3-1\"", "--cpus", "3-1", "write 1-3"),
-        ("[load]\nconcurrency = 1\n[client]\nshards = 2", "--shards", "2", "at least one slot"),
+        (
+            "[load]\nconcurrency = 1\n[client]\nshards = 2",
+            "--shards",
+            "2",
+            "at least one of the 1 of --concurrency",
+        ),
+        (
+            "[load]\nrate = 5\nmax-concurrency = 3\n[client]\nshards = 4",
+            "--shards",
+            "4",
+            "at least one of the 3 of --max-concurrency",
+        ),
+        (
+            "[load]\nrate = 5\n[client]\nshards = 3\nconnections = 2",
+            "--shards",
+            "3",
+            "at least one of the 2 of --connections",
+        ),
+        ("[load]\nrate = 5\n[payload]\nvocab-size = 500", "--vocab-size", "500", "with --prompt-as ids only"),
         ("[load]\nrate = 5\n[client]\nconnections = 0", "--connections", "0", "from 1 to"),
         ("[load]\nconcurrency = 9\n[client]\nconnections = 8", "--connections", "8", "at least the 9"),
         (
@@ -105,6 +126,13 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
             "--coalesce",
             "soon",
             "auto, 0, or a span from 1us",
+        ),
+        ("[load]\nrate = 5\n[client]\nstamps = \"nic\"", "--stamps", "nic", "software, hardware, user"),
+        (
+            "[load]\nrate = 5\n[client]\nenable-hw-stamps = true",
+            "--enable-hw-stamps",
+            "true",
+            "with --stamps hardware",
         ),
         ("[load]\nrate = 5\n[client]\ncoalesce = 250", "--coalesce", "250", "write 250s or 250ms"),
         ("[load]\nrate = 5\n[client]\ncoalesce = \"11ms\"", "--coalesce", "11ms", "to 10ms"),
@@ -124,6 +152,19 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
             "--threshold",
             "rho=1",
             "did you mean rho-valid?",
+        ),
+        ("[load]\nrate = 5\n[verdict]\nslo = \"ttft<1s\"", "--slo", "ttft<1s", "ttft_p50 to ttft_p99.9"),
+        (
+            "[load]\nrate = 5\n[verdict]\nslo = \"ttft_p99<1s,ntpott_p95<60ms\"",
+            "--slo",
+            "ntpott_p95",
+            "did you mean ntpot?",
+        ),
+        (
+            "[load]\nrate = 5\n[verdict]\nthreshold = [\"rho-valid=0.95\", \"lost-invalid=0\"]",
+            "--threshold",
+            "rho-valid=0.95",
+            "rho-valid at most rho-invalid, and they would be 0.95 and 0.9",
         ),
         ("[load]\nrate = 5\n[sim]\nttft = \"1ms\"", "--sim-ttft", "1ms", "with --sim only"),
     ];
@@ -189,12 +230,15 @@ fn no_message_shows_a_secret() {
         "url = \"http://me:hunter2@h:0\"",
         "url = \"https://me:hunter2@h\"",
         "url = \"http://h\"\nheader = [\"hunter2\"]",
+        "url = \"http://h\"\nheader = [\"X-API-Key=hunter2\"]",
+        "url = \"http://h\"\nheader = [\"Bearer hunter2\"]",
+        "url = \"http://h\"\nheader = [\"aHVudGVyMgo=\", \"hunter==\"]",
         "url = \"http://h\"\nheader = [\"Cookie: hunter2\\u0001\"]",
         "url = \"http://h\"\nheader = [\"X-Own: hunter2\\u0001\"]\nsecret-header = [\"x-own\"]",
         "url = \"http://h\"\napi-key = \"hunter2\\u0001\"",
     ] {
         let text = refused_on(&format!("[target]\n{target}\n[load]\nrate = 5"), &limits()).to_string();
-        assert!(!text.contains("hunter2"), "{text}");
+        assert!(!text.contains("hunter") && !text.contains("aHVu"), "{text}");
     }
 }
 
@@ -241,6 +285,29 @@ fn stages_say_which_of_them_is_wrong() {
 }
 
 #[test]
+fn an_engine_of_one_queue_takes_no_latency_laws_and_no_second_shard() {
+    let sim = |text: &str| SimPlan::new(Raw::from_toml(&format!("[sim]\n{text}")).unwrap().sim, &limits());
+    let plan = sim("engine = \"mdc:8:20ms\"").unwrap();
+    assert_eq!(plan.expected_e2e(1_000.0, 64.0), Span::from_ms(20));
+    // 64 steps of 8.1 ms, and 191 tokens of 20 us.
+    let plan = sim("engine = \"batch:8ms:100us:20us\"").unwrap();
+    assert_eq!(plan.expected_e2e(128.0, 64.0), Span::from_us(64 * 8_100 + 191 * 20));
+    for (text, flag) in [
+        ("engine = \"mdc:8:20ms\"\nttft = \"5ms\"", "--ttft"),
+        ("engine = \"mdc:8:20ms\"\nmax-running = 5", "--max-running"),
+        ("engine = \"mdc:8:20ms\"\ncpus = \"0-1\"", "--cpus"),
+        ("engine = \"batch:1ms:0s:0s\"\ntokens-per-event = 2", "--tokens-per-event"),
+        ("engine = \"mdc:8\"", "--engine"),
+    ] {
+        let error = sim(text).expect_err(text).to_string();
+        assert!(
+            error.starts_with(&format!("{flag}:")) || error.starts_with(&format!("{flag} ")),
+            "{text}: {error}"
+        );
+    }
+}
+
+#[test]
 fn stages_are_read_in_order_with_their_shapes() {
     let plan = plan(&format!(
         "{URL}[load]\nwarmup = \"3s\"\n[[stage]]\nrate = 10\nduration = \"5s\"\n\
@@ -264,47 +331,77 @@ fn stages_are_read_in_order_with_their_shapes() {
 }
 
 #[test]
-fn what_cannot_work_here_is_refused_with_what_would() {
-    let few_files = Limits { files: 1_000, ..limits() };
-    let few_ports = Limits { source_ports: 500, ..limits() };
-    let old = Limits { kernel: Some((5, 15)), ..limits() };
-    let forbidden = Limits { io_uring_forbidden: Some("kernel.io_uring_disabled is 2".into()), ..limits() };
-    let no_memlock = Limits { memlock_bytes: Some(64 * 1024), ..limits() };
-    for (limits, load, place, remedy) in [
-        (&few_files, "concurrency = 5000", "--concurrency", "936 connections in 1000 open files"),
-        (&few_files, "rate = 1\nmax-concurrency = 5000", "--max-concurrency", "ulimit -n"),
-        (&few_ports, "concurrency = 5000", "--concurrency", "ip_local_port_range"),
-        (&old, "rate = 1", "this machine's kernel", "Linux 6.1 or later"),
-        (&forbidden, "rate = 1", "io_uring", "kernel.io_uring_disabled=0"),
-        (&no_memlock, "rate = 1", "locked memory", "ulimit -l"),
-    ] {
-        let text = refused_on(&format!("{URL}[load]\n{load}"), limits).to_string();
-        assert!(text.starts_with(place) && text.contains(remedy), "{remedy} in {text}");
-    }
-    let stage = format!("{URL}[[stage]]\nconcurrency = 5000\nduration = \"1s\"");
-    assert!(refused_on(&stage, &few_files).to_string().starts_with("[[stage]] number 1, concurrency"));
+fn token_ids_stay_below_the_size_asked_for() {
+    let ids = |more: &str| {
+        let toml =
+            format!("{URL}api = \"completions\"\n[load]\nrate = 5\n[payload]\nprompt-as = \"ids\"\n{more}");
+        Plan::new(raw(&toml), &limits())
+    };
+    assert_eq!(ids("").unwrap().payload.prompt_as, PromptAs::Ids(30_001));
+    let small = ids("vocab-size = 512").unwrap();
+    assert_eq!(small.payload.prompt_as, PromptAs::Ids(512));
+    let mut request = crate::workload::Request::new();
+    small.workload("m", "run", None).unwrap().request(0, &mut request);
+    let body: serde_json::Value = serde_json::from_slice(&request.body()).unwrap();
+    let ids_sent: Vec<u64> =
+        body["prompt"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
+    assert!(ids_sent.len() == 128 && ids_sent.iter().all(|id| *id < 512), "{ids_sent:?}");
+    let text = ids("vocab-size = 255").unwrap_err().to_string();
+    assert!(text.starts_with("--vocab-size (") && text.contains("from 256 to 16777216"), "{text}");
 }
 
 #[test]
-fn a_rate_that_needs_more_connections_than_there_are_is_refused_by_littles_law() {
-    let slow = "[target]\nsim = true\n[sim]\nttft = \"10s\"\n[load]\nrate = 2000";
-    let text = refused_on(slow, &limits()).to_string();
-    assert!(text.starts_with("--rate") && text.contains("keeps 20150 in flight"), "{text}");
-    assert!(
-        text.contains("9968 connections in 20000 open files, the simulator's end being one too"),
-        "{text}"
-    );
+fn a_header_without_a_colon_is_named_as_far_as_it_is_no_secret() {
+    for (header, shown) in [("foo", "\"foo\""), ("X-API-Key=s3cret", "\"X-API-Key=***\""), ("s3cret", "***")]
+    {
+        let toml = format!("[target]\nurl = \"http://h\"\nheader = [\"{header}\"]\n[load]\nrate = 5");
+        let text = refused_on(&toml, &limits()).to_string();
+        assert!(text.contains(shown) && text.contains("--header 'NAME: VALUE'"), "{text}");
+    }
 }
 
 #[test]
 fn automatic_shards_keep_the_expected_rho_low() {
+    let roomy = Limits { files: 1_000_000, source_ports: 64_512, ..limits() };
     for (rate, tokens, shards) in
         [(1000, 16, 1), (1000, 37, 1), (1000, 38, 2), (5000, 16, 3), (100_000, 100, 4)]
     {
-        let plan = plan(&format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}"));
+        let asked = raw(&format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}"));
+        let plan = Plan::new(asked, &roomy).unwrap();
         assert_eq!(plan.client.cpus.len(), shards, "{rate}/s x {tokens}: rho {}", plan.client.expected_rho);
         assert_eq!(plan.caveats.is_empty(), plan.client.expected_rho <= 0.5);
     }
+}
+
+#[test]
+fn a_measured_cost_takes_the_place_of_the_guess() {
+    let cost =
+        Cost { request: Span::from_us(10), event: Span::from_us(4), source: CostSource::Card("c".into()) };
+    let limits = Limits { cost, ..limits() };
+    // rho per shard = (rate x 10 us + rate x tokens x 4 us) / shards.
+    for (rate, tokens, shards, rho) in [
+        (1000, 16, 1, 0.074),
+        (5000, 12, 1, 0.29),
+        (5000, 16, 2, 0.185),
+        (10_000, 20, 3, 0.3),
+        (30_000, 20, 4, 0.675),
+    ] {
+        let toml = format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}");
+        let client = Plan::new(raw(&toml), &limits).unwrap().client;
+        assert_eq!(client.cpus.len(), shards, "{rate}/s x {tokens}: rho {}", client.expected_rho);
+        assert!((client.expected_rho - rho).abs() < 1e-9, "{rate}/s x {tokens}: rho {}", client.expected_rho);
+    }
+    let toml = format!("{URL}[load]\nrate = 30000\n[payload]\noutput-tokens = 20");
+    let caveats = Plan::new(raw(&toml), &limits).unwrap().caveats;
+    assert!(caveats.iter().any(|words| words.contains("at 10us a request and 4us an event")), "{caveats:?}");
+}
+
+#[test]
+fn a_card_that_is_not_used_is_a_caveat() {
+    let limits = Limits { cost: Cost::refused("of another kernel".into()), ..limits() };
+    let plan = Plan::new(raw(&format!("{URL}[load]\nrate = 1000")), &limits).unwrap();
+    assert!(plan.caveats[0].contains("of another kernel"), "{:?}", plan.caveats);
+    assert!((plan.client.expected_rho - 0.128).abs() < 1e-9, "the guess stands");
 }
 
 #[test]

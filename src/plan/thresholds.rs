@@ -30,6 +30,16 @@ const FIELDS: [(&str, Field); 15] = [
     ("delivered-other-workload", Field::Share(|t| &mut t.delivered_other_workload)),
 ];
 
+/// Pairs of which the first may not be above the second: beyond it a worse value would be judged better.
+const ORDERED: [(&str, &str); 6] = [
+    ("rho-valid", "rho-invalid"),
+    ("lateness-least", "lateness-most"),
+    ("on-schedule-invalid", "on-schedule-valid"),
+    ("bias-valid-share", "bias-invalid-share"),
+    ("bias-valid", "bias-invalid"),
+    ("delivered-other-workload", "delivered-valid"),
+];
+
 /// Reads every `--threshold NAME=VALUE` over the defaults.
 pub(super) fn read(r: &mut Reading, raw: &Raw) -> Thresholds {
     let mut thresholds = Thresholds::default();
@@ -38,7 +48,53 @@ pub(super) fn read(r: &mut Reading, raw: &Raw) -> Thresholds {
             r.note(option!(@place verdict.threshold), Some(text.0.clone()), accepted, remedy);
         }
     }
+    for (low, high) in crossed(thresholds) {
+        let given = raw.verdict.threshold.iter().rev();
+        let given = given.map(|text| text.as_str()).find(|text| [low, high].contains(&name_of(text)));
+        let [low_text, high_text] = [low, high].map(|name| Value::of(thresholds, name).text());
+        r.note(
+            option!(@place verdict.threshold),
+            given.map(str::to_owned),
+            format!("{low} at most {high}, and they would be {low_text} and {high_text}"),
+            "set both, or neither",
+        );
+    }
     thresholds
+}
+
+/// The pairs that stand the wrong way round.
+fn crossed(thresholds: Thresholds) -> Vec<(&'static str, &'static str)> {
+    let is_crossed = |(low, high): &(&str, &str)| Value::of(thresholds, low) > Value::of(thresholds, high);
+    ORDERED.into_iter().filter(is_crossed).collect()
+}
+
+fn name_of(text: &str) -> &str {
+    text.split_once('=').map_or("", |(name, _)| name.trim())
+}
+
+/// A threshold's value; those of a pair are of one kind.
+#[derive(PartialEq, PartialOrd)]
+enum Value {
+    Share(f64),
+    Span(Span),
+}
+
+impl Value {
+    fn of(mut thresholds: Thresholds, name: &str) -> Self {
+        let (_, field) = FIELDS.iter().find(|(known, _)| *known == name).expect("pairs are of known names");
+        match field {
+            Field::Share(place) => Self::Share(*place(&mut thresholds)),
+            Field::Span(place) => Self::Span(*place(&mut thresholds)),
+        }
+    }
+
+    /// As an option gives it.
+    fn text(&self) -> String {
+        match self {
+            Self::Share(share) => share.to_string(),
+            Self::Span(span) => format_span(*span),
+        }
+    }
 }
 
 fn set(thresholds: &mut Thresholds, text: &str) -> Result<(), (String, String)> {
@@ -104,6 +160,23 @@ mod tests {
             assert!(fields.contains(&format!("{}: ", name.replace('-', "_"))), "{name} in {fields}");
         }
         assert_eq!(fields.matches(": ").count(), FIELDS.len());
+    }
+
+    #[test]
+    fn thresholds_that_stand_the_wrong_way_round_are_told() {
+        assert_eq!(crossed(Thresholds::default()), []);
+        for (low, high) in ORDERED {
+            let mut thresholds = Thresholds::default();
+            let (more, less) = match Value::of(thresholds, low) {
+                Value::Share(_) => ("0.99", "0.98"),
+                Value::Span(_) => ("60s", "59s"),
+            };
+            set(&mut thresholds, &format!("{low}={more}")).unwrap();
+            set(&mut thresholds, &format!("{high}={less}")).unwrap();
+            assert_eq!(crossed(thresholds), [(low, high)]);
+            set(&mut thresholds, &format!("{high}={more}")).unwrap();
+            assert_eq!(crossed(thresholds), [], "equal ones leave nothing between");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::raw::Raw;
 use super::secrets::redacted;
 use super::{Client, Load, Payload, SimPlan, Target};
-use crate::analysis::Thresholds;
+use crate::analysis::{Slo, Thresholds};
 use std::fmt;
 
 /// A run, every bound of which has been checked.
@@ -25,6 +25,8 @@ pub struct Plan {
     pub require: Require,
     /// What the verdict holds the client to.
     pub thresholds: Thresholds,
+    /// The service levels asked for; crossing one is exit 99.
+    pub slo: Slo,
     /// The share of failed requests above which the target has failed (exit 4), 0 to 1.
     pub max_error_share: f64,
     /// What the plan had to give up, in words for the report (one CPU shared with the simulator, ...).
@@ -48,6 +50,8 @@ impl fmt::Debug for Asked {
 pub struct Output {
     /// The results directory; `None` = `results/<time>-<model>`.
     pub dir: Option<String>,
+    /// Which of several runs this is, from 1: its results are in a directory of that name below the others'.
+    pub nth: Option<u32>,
     /// Which requests get a row in `records.jsonl`.
     pub records: Records,
     /// Whether rows hold every gap between events.
@@ -58,7 +62,7 @@ pub struct Output {
     pub json: bool,
     /// No progress on stderr.
     pub quiet: bool,
-    /// More words on stderr.
+    /// More rows and figures in the terminal report.
     pub verbose: bool,
 }
 

@@ -2,8 +2,10 @@
 //!
 //! It must not read clocks or judge: the pump tells the facts, and the analysis makes formulas of these sums.
 
+use super::interruption::Ledger;
 use super::queue::Queue;
 use super::window::Window;
+use super::{Excess, Interruption, Switches, ThreadCounts};
 use crate::time::{Instant, Span};
 
 /// The classes of a shard's work.
@@ -55,8 +57,10 @@ pub struct Work {
 pub struct Turn {
     /// When the pump went to wait.
     pub entered: Instant,
-    /// When it was to wake at the latest by its own will.
+    /// Before this instant no arrival was to wake it: its own will, the end of the coalescing window.
     pub planned_wake: Instant,
+    /// When it was to wake at the latest, if nothing arrived: for what is due, or out of caution.
+    pub latest_wake: Instant,
     /// When it was back from the kernel.
     pub harvested: Instant,
     /// When the last job was done.
@@ -65,8 +69,8 @@ pub struct Turn {
     pub kernel: Span,
     /// CPU time over the whole turn.
     pub cpu: Span,
-    /// Whether run delay or steal rose during it: its jobs are interruptions, apart from the others.
-    pub interrupted: bool,
+    /// What cut it, if anything did: then its jobs are interruptions, apart from the others.
+    pub interrupted: Option<Interruption>,
     /// Whether it never meant to sleep: finding nothing is then how a busy-polling shard waits.
     pub polled: bool,
 }
@@ -94,6 +98,8 @@ pub struct Audit {
     /// When the virtual server of Lindley's recursion is free.
     free_at: Instant,
     previous_end: Option<Instant>,
+    ledger: Ledger,
+    switches: Option<(Instant, Switches)>,
     jobs: u64,
     service_ns: u64,
 }
@@ -108,6 +114,8 @@ impl Audit {
             pending: Vec::new(),
             free_at: Instant::ZERO,
             previous_end: None,
+            ledger: Ledger::default(),
+            switches: None,
             jobs: 0,
             service_ns: 0,
         }
@@ -118,9 +126,62 @@ impl Audit {
         self.pending.push(work);
     }
 
+    /// How much longer the turn took than its jobs and its plan explain; asked before [`Audit::turn`].
+    #[must_use]
+    pub fn excess(&self, turn: &Turn) -> Excess {
+        let since = self.previous_end.unwrap_or(turn.entered);
+        let receives = self.pending.iter().filter(|work| work.class == WorkClass::Receive);
+        let first = receives.map(|work| work.arrival).min().unwrap_or(turn.latest_wake);
+        let due = turn.planned_wake.max(first).min(turn.latest_wake).max(turn.entered);
+        let jobs = i64::try_from(self.pending.len()).expect("jobs of one turn are few");
+        let at_least_none = |span: Span| span.max(Span::ZERO);
+        Excess {
+            between: at_least_none(turn.entered - since),
+            waking: at_least_none(turn.harvested - due - turn.kernel),
+            handling: at_least_none((turn.ended - turn.harvested) - self.mean_service() * jobs),
+        }
+    }
+
+    /// What cut the turn that is long by `excess`, given the thread's counters just after it; asked before [`Audit::turn`].
+    #[must_use]
+    pub fn judge(&self, turn: &Turn, excess: &Excess, counts: &ThreadCounts) -> Option<Interruption> {
+        self.ledger.judge(turn, self.previous_end.unwrap_or(turn.entered), excess, counts)
+    }
+
+    /// The thread's counters were read at `at`. What they rose by belongs to the window of the reading before.
+    pub fn counted(&mut self, at: Instant, counts: ThreadCounts) {
+        if let Some((since, Some(run_delay))) = self.ledger.read(at, counts)
+            && let Some(queue) = self.queue_at(since)
+        {
+            queue.scheduling.delayed(run_delay);
+        }
+    }
+
+    /// The thread's switches were read at `at`, as in [`Audit::counted`].
+    pub fn switched(&mut self, at: Instant, switches: Switches) {
+        if let Some((since, before)) = self.switches.replace((at, switches))
+            && let Some(queue) = self.queue_at(since)
+        {
+            queue.scheduling.switched(before, switches);
+        }
+    }
+
+    /// The instant after `at` at which a window begins or ends: counters read there belong to one window alone.
+    #[must_use]
+    pub fn next_edge(&self, at: Instant) -> Instant {
+        let edges = self.windows.iter().flat_map(|window| [Some(window.from), window.until]).flatten();
+        edges.filter(|edge| *edge > at).min().unwrap_or(Instant::NEVER)
+    }
+
+    fn queue_at(&mut self, at: Instant) -> Option<&mut Queue> {
+        let place = self.windows.iter().position(|window| window.contains(at))?;
+        Some(&mut self.queues[place])
+    }
+
     /// The turn is over.
     pub fn turn(&mut self, turn: &Turn) {
         let since = self.previous_end.replace(turn.ended).unwrap_or(turn.entered);
+        self.ledger.book(turn, since);
         let at = self.windows.iter().position(|window| window.contains(turn.ended));
         let mut pending = std::mem::take(&mut self.pending);
         // The order of arrival, not of harvest: what a queue with one server would have served first.
@@ -135,7 +196,7 @@ impl Audit {
             let service = (work.ended - work.begun) + kernel;
             let served = self.serve(work, turn, service, free_before);
             if let Some(at) = at {
-                if turn.interrupted {
+                if turn.interrupted.is_some() {
                     self.queues[at].interrupted(&served);
                 } else {
                     let mean_service = self.mean_service();
@@ -164,7 +225,7 @@ impl Audit {
         } else {
             (start, Span::ZERO, start - arrival)
         };
-        let undisturbed = if turn.interrupted {
+        let undisturbed = if turn.interrupted.is_some() {
             self.mean_service()
         } else {
             self.jobs += 1;
@@ -191,6 +252,14 @@ impl Audit {
 /// The kernel's time of a turn is shared by bytes; by head where no job has any.
 fn kernel_share(kernel: Span, bytes: u32, of: u64, jobs: usize) -> Span {
     let (weight, weights) = if of > 0 { (u64::from(bytes), of) } else { (1, jobs as u64) };
-    let ns = i128::from(kernel.as_ns()) * i128::from(weight) / i128::from(weights);
-    Span::from_ns(i64::try_from(ns).expect("a part of a span is one"))
+    let exact = || {
+        let ns = i128::from(kernel.as_ns()) * i128::from(weight) / i128::from(weights);
+        i64::try_from(ns).expect("a part of a span is one")
+    };
+    // A division of 64 bits is a few cycles, one of 128 is a call; only absurd passes need it.
+    let short = || {
+        let ns = u64::try_from(kernel.as_ns()).ok()?.checked_mul(weight)? / weights;
+        i64::try_from(ns).ok()
+    };
+    Span::from_ns(short().unwrap_or_else(exact))
 }

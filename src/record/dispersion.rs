@@ -10,6 +10,8 @@ use crate::time::{Instant, Span};
 pub struct Dispersion {
     bin_ns: u64,
     current: Option<u64>,
+    /// Where the current bin ends: before that, there is nothing to divide.
+    ends_ns: u64,
     in_current: u64,
     bins: u64,
     sum: u64,
@@ -24,7 +26,7 @@ impl Dispersion {
     #[must_use]
     pub fn of_bins(length: Span) -> Self {
         let bin_ns = u64::try_from(length.as_ns()).ok().filter(|ns| *ns > 0).expect("bins have a length");
-        Self { bin_ns, current: None, in_current: 0, bins: 0, sum: 0, squares: 0 }
+        Self { bin_ns, current: None, ends_ns: 0, in_current: 0, bins: 0, sum: 0, squares: 0 }
     }
 
     /// The bins' length.
@@ -34,7 +36,12 @@ impl Dispersion {
     }
 
     pub(super) fn arrival(&mut self, at: Instant) {
+        if at.as_ns() < self.ends_ns {
+            self.in_current += 1;
+            return;
+        }
         let bin = at.as_ns() / self.bin_ns;
+        self.ends_ns = (bin + 1).saturating_mul(self.bin_ns);
         let current = *self.current.get_or_insert(bin);
         if bin > current {
             self.close(bin - current);

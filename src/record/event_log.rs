@@ -4,7 +4,7 @@
 //!
 //! An entry is a header byte and variable-length numbers. `OPENS`: a delta that opens an event; nanoseconds since the event
 //! before (the first: since the base). `JOINS`: a further choice of the same event. `MET`: the event before it met a later
-//! one in its read; nanoseconds by which it can have arrived earlier than its stamp.
+//! one in its read, or is uncertain without that; nanoseconds by which it can have arrived earlier than its stamp.
 
 use crate::time::{Instant, Span};
 
@@ -22,6 +22,8 @@ const MANY: u8 = 1 << 6;
 const BACKWARDS: u8 = 1 << 7;
 /// Of a `MET` entry: the first in its read (the bits of a delta are free there).
 const NEW_READ: u8 = 1 << 2;
+/// Of a `MET` entry: it met none, and its stamp is uncertain all the same.
+const ALONE: u8 = 1 << 3;
 
 /// Grows by a quarter: 18,000 streams cannot afford the doubling of a vector.
 const LEAST_GROWTH: usize = 48;
@@ -44,7 +46,7 @@ pub(super) struct Entry {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Replayed {
     pub entry: Entry,
-    /// How much earlier than `at` it can have arrived: zero unless a later event met it in its read.
+    /// How much earlier than `at` it can have arrived: zero unless a later event met it in its read, or the stamp is ours.
     pub uncertainty: Span,
     /// The coalesced read it came in, counted from 1; 0 when it was the last event of its read.
     pub coalesced_read: u32,
@@ -69,6 +71,10 @@ impl EventLog {
 
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
     }
 
     pub fn delta(&mut self, entry: &Entry) {
@@ -106,8 +112,17 @@ impl EventLog {
 
     /// The event before met a later one in the same read.
     pub fn met(&mut self, uncertainty: Span, first_in_read: bool) {
+        self.mark(if first_in_read { MET | NEW_READ } else { MET }, uncertainty);
+    }
+
+    /// The event before was the last of its read, and can have arrived earlier than its stamp all the same.
+    pub fn alone(&mut self, uncertainty: Span) {
+        self.mark(MET | ALONE, uncertainty);
+    }
+
+    fn mark(&mut self, header: u8, uncertainty: Span) {
         self.make_room();
-        self.bytes.push(if first_in_read { MET | NEW_READ } else { MET });
+        self.bytes.push(header);
         // Stamps that ran backwards leave no room to be early in.
         self.number(u64::try_from(uncertainty.as_ns()).unwrap_or(0));
     }
@@ -161,7 +176,7 @@ impl<'a> Replay<'a> {
                     if header & NEW_READ != 0 {
                         self.reads += 1;
                     }
-                    self.coalesced_read = self.reads;
+                    self.coalesced_read = if header & ALONE != 0 { 0 } else { self.reads };
                     return;
                 }
                 _ => break,
@@ -319,10 +334,11 @@ mod tests {
         log.delta(&delta(true, 1, 2));
         log.met(Span::from_us(7), false);
         log.delta(&delta(true, 0, 2));
+        log.alone(Span::from_us(3));
         let replayed: Vec<_> = Replay::new(log.bytes(), BASE)
             .map(|r| (r.entry.choice, r.uncertainty.as_ns(), r.coalesced_read))
             .collect();
-        assert_eq!(replayed, [(0, 0, 0), (0, 7_000, 1), (1, 7_000, 1), (1, 7_000, 1), (0, 0, 0)]);
+        assert_eq!(replayed, [(0, 0, 0), (0, 7_000, 1), (1, 7_000, 1), (1, 7_000, 1), (0, 3_000, 0)]);
     }
 
     #[test]

@@ -125,10 +125,12 @@ impl Finished {
         (self.record, self.log)
     }
 
-    /// Fills in [`Record::gaps`] (`--record-gaps`).
+    /// Fills in [`Record::gaps`] and [`Record::uncertainties`] (`--record-gaps`).
     pub fn keep_gaps(&mut self) {
         let gaps = self.gaps().map(|gap| gap.span).collect();
+        let uncertainties = self.token_events().map(|event| event.uncertainty).collect();
         self.record.gaps = Some(gaps);
+        self.record.uncertainties = Some(uncertainties);
     }
 
     /// How much earlier than `first` its first token-bearing event can have arrived.

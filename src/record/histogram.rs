@@ -56,6 +56,7 @@ impl Histogram {
     }
 
     /// Counts one value.
+    #[inline]
     pub fn record(&mut self, value: u64) {
         self.record_n(value, 1);
     }
@@ -67,15 +68,26 @@ impl Histogram {
             return;
         }
         let (page, slot) = self.place(value);
-        if page >= self.pages.len() {
-            self.pages.resize(page + 1, None);
+        // Several for each event: the usual case is a look-up and nothing else.
+        match self.pages.get_mut(page) {
+            Some(Some(counts)) => counts[slot] += n,
+            _ => self.open(page)[slot] += n,
         }
-        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))[slot] += n;
         self.count += n;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.sum += u128::from(value) * u128::from(n);
         self.squares += u128::from(value) * u128::from(value) * u128::from(n);
+    }
+
+    /// A page for values never seen before.
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, page: usize) -> &mut [u64; PAGE] {
+        if page >= self.pages.len() {
+            self.pages.resize(page + 1, None);
+        }
+        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))
     }
 
     /// Adds what `other` counted.

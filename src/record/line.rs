@@ -85,6 +85,8 @@ struct Row<'a> {
     oddities: Oddities,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gaps_ns: Option<Cow<'a, [i64]>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uncertainties_ns: Option<Cow<'a, [i64]>>,
 }
 
 const fn one() -> u16 {
@@ -225,7 +227,8 @@ impl<'a> Row<'a> {
             streamed_tokens: Some(record.streamed_tokens).filter(|n| record.output_tokens != Some(*n)),
             usage_output_tokens: completion_tokens.filter(|_| usage_says_more(record)),
             oddities: Oddities::of(&record.counters),
-            gaps_ns: record.gaps.as_ref().map(|gaps| gaps.iter().map(|gap| gap.as_ns()).collect()),
+            gaps_ns: record.gaps.as_deref().map(all_ns),
+            uncertainties_ns: record.uncertainties.as_deref().map(all_ns),
         }
     }
 
@@ -310,7 +313,8 @@ impl<'a> Row<'a> {
                 StampClass::name,
             )?,
             counters: self.oddities.counters(),
-            gaps: self.gaps_ns.map(|gaps| gaps.iter().copied().map(Span::from_ns).collect()),
+            gaps: self.gaps_ns.as_deref().map(all_spans),
+            uncertainties: self.uncertainties_ns.as_deref().map(all_spans),
         })
     }
 }
@@ -318,6 +322,14 @@ impl<'a> Row<'a> {
 /// Whether the server's count is not what `output_tokens` and its source already tell.
 fn usage_says_more(record: &Record) -> bool {
     record.token_source != TokenSource::Usage || record.usage.completion_tokens != record.output_tokens
+}
+
+fn all_ns(spans: &[Span]) -> Cow<'static, [i64]> {
+    spans.iter().map(|span| span.as_ns()).collect()
+}
+
+fn all_spans(ns: &[i64]) -> Box<[Span]> {
+    ns.iter().copied().map(Span::from_ns).collect()
 }
 
 /// The value whose name is `word`.

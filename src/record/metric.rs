@@ -19,6 +19,8 @@ pub enum Metric {
     Tpot,
     Ntpot,
     NtpotSent,
+    NtpotWaiting,
+    NtpotDecoding,
     E2e,
     E2eDue,
     E2eDone,
@@ -30,7 +32,7 @@ pub enum Metric {
 
 impl Metric {
     /// Every metric, in the order of the enum and of the reports.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Lateness,
         Self::Ttft,
         Self::TtftDue,
@@ -41,6 +43,8 @@ impl Metric {
         Self::Tpot,
         Self::Ntpot,
         Self::NtpotSent,
+        Self::NtpotWaiting,
+        Self::NtpotDecoding,
         Self::E2e,
         Self::E2eDue,
         Self::E2eDone,
@@ -64,6 +68,8 @@ impl Metric {
             Self::Tpot => "tpot",
             Self::Ntpot => "ntpot",
             Self::NtpotSent => "ntpot_sent",
+            Self::NtpotWaiting => "ntpot_waiting",
+            Self::NtpotDecoding => "ntpot_decoding",
             Self::E2e => "e2e",
             Self::E2eDue => "e2e_due",
             Self::E2eDone => "e2e_done",
@@ -119,6 +125,8 @@ fn value(record: &Record, metric: Metric) -> Option<Span> {
         Metric::Tpot => tpot(record),
         Metric::Ntpot => per_token(since(due, record.last)?, record.output_tokens?),
         Metric::NtpotSent => per_token(since(sent, record.last)?, record.output_tokens?),
+        Metric::NtpotWaiting => per_token(since(due, record.first)?, record.output_tokens?),
+        Metric::NtpotDecoding => per_token(since(record.first, record.last)?, record.output_tokens?),
         Metric::E2e => since(sent, record.last),
         Metric::E2eDue => since(due, record.last),
         Metric::E2eDone => since(sent, record.done),
@@ -131,15 +139,17 @@ fn value(record: &Record, metric: Metric) -> Option<Span> {
 
 /// (last - first) / (N - n_first). With several choices N is their sum, and each choice has a TPOT of its own or none.
 fn tpot(record: &Record) -> Option<Span> {
+    per_token(record.last? - record.first?, tokens_after_first(record)?)
+}
+
+/// N - n_first, where TPOT is defined by it.
+pub(super) fn tokens_after_first(record: &Record) -> Option<u64> {
     if record.choices > 1 {
         return None;
     }
     let tokens = record.output_tokens?;
-    let after_first = tokens.checked_sub(u64::from(record.n_first))?;
-    if 2 * record.streamed_tokens < tokens {
-        return None;
-    }
-    per_token(record.last? - record.first?, after_first)
+    (2 * record.streamed_tokens >= tokens).then_some(())?;
+    tokens.checked_sub(u64::from(record.n_first))
 }
 
 /// `span` over `tokens`, to the nearest nanosecond; `None` for no tokens.

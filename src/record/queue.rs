@@ -5,6 +5,7 @@
 use super::audit::{Served, Turn, WorkClass};
 use super::dispersion::{Bursts, Dispersion};
 use super::histogram::Histogram;
+use super::{Cause, Switches};
 use crate::time::{Instant, Span};
 
 /// The jobs of one class, or the interrupted ones.
@@ -80,6 +81,53 @@ impl Spent {
     }
 }
 
+/// Turns that were cut in one way.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Lost {
+    /// How many.
+    pub turns: u64,
+    /// The time they lost.
+    pub ns: i128,
+    /// The most that one of them lost.
+    pub longest: Span,
+}
+
+impl Lost {
+    fn merge(&mut self, other: &Self) {
+        self.turns += other.turns;
+        self.ns += other.ns;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// What the kernel counted of the shard's thread; `None` = it was not read.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Scheduling {
+    /// Time runnable and not running.
+    pub run_delay: Option<Span>,
+    /// How often it gave up its CPU.
+    pub switches: Option<Switches>,
+}
+
+impl Scheduling {
+    pub(super) fn delayed(&mut self, by: Span) {
+        self.run_delay = Some(self.run_delay.unwrap_or(Span::ZERO) + by);
+    }
+
+    pub(super) fn switched(&mut self, before: Switches, now: Switches) {
+        let so_far = self.switches.unwrap_or_default();
+        self.switches = Some(Switches {
+            voluntary: so_far.voluntary + now.voluntary.saturating_sub(before.voluntary),
+            involuntary: so_far.involuntary + now.involuntary.saturating_sub(before.involuntary),
+        });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        other.run_delay.into_iter().for_each(|by| self.delayed(by));
+        other.switches.into_iter().for_each(|more| self.switched(Switches::default(), more));
+    }
+}
+
 /// One shard in one stage's window.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Queue {
@@ -90,10 +138,12 @@ pub struct Queue {
     pub turns: u64,
     /// Turns without jobs.
     pub empty_turns: u64,
-    /// Interrupted turns.
-    pub interrupted_turns: u64,
-    /// Time of interrupted turns, waiting included.
-    pub interrupted_ns: i128,
+    /// Turns cut because another had the CPU.
+    pub preempted: Lost,
+    /// Turns cut because the thread was neither running nor queued to run.
+    pub off_cpu: Lost,
+    /// The thread, as the kernel saw it.
+    pub scheduling: Scheduling,
     /// The shard's time.
     pub spent: Spent,
     /// Waits b - a, holds included.
@@ -113,8 +163,9 @@ impl Default for Queue {
             interruptions: Jobs::default(),
             turns: 0,
             empty_turns: 0,
-            interrupted_turns: 0,
-            interrupted_ns: 0,
+            preempted: Lost::default(),
+            off_cpu: Lost::default(),
+            scheduling: Scheduling::default(),
             spent: Spent::default(),
             waits: Histogram::coarse(),
             bursts: Bursts::default(),
@@ -145,8 +196,9 @@ impl Queue {
         self.interruptions = self.interruptions.and(&other.interruptions);
         self.turns += other.turns;
         self.empty_turns += other.empty_turns;
-        self.interrupted_turns += other.interrupted_turns;
-        self.interrupted_ns += other.interrupted_ns;
+        self.preempted.merge(&other.preempted);
+        self.off_cpu.merge(&other.off_cpu);
+        self.scheduling.merge(&other.scheduling);
         self.spent.merge(&other.spent);
         self.waits.merge(&other.waits);
         self.bursts.merge(&other.bursts);
@@ -182,9 +234,14 @@ impl Queue {
         let ns = |span: Span| i128::from(span.as_ns());
         self.turns += 1;
         self.empty_turns += u64::from(!has_jobs);
-        if turn.interrupted {
-            self.interrupted_turns += 1;
-            self.interrupted_ns += ns(turn.ended - turn.entered);
+        if let Some(interruption) = turn.interrupted {
+            let lost = match interruption.cause {
+                Cause::Preempted => &mut self.preempted,
+                Cause::OffCpu => &mut self.off_cpu,
+            };
+            lost.turns += 1;
+            lost.ns += ns(interruption.lost);
+            lost.longest = lost.longest.max(interruption.lost);
         }
         let spent = &mut self.spent;
         spent.wall_ns += ns(turn.ended - since);

@@ -3,7 +3,7 @@
 //! It must not keep rows, and it must not know how requests were made.
 
 use super::interval::Interval;
-use super::{Finished, Metrics, Stage, Window};
+use super::{Bound, Failures, Finished, Metrics, Silence, Stage, Window};
 use crate::time::{Instant, Phase};
 
 /// What one shard, or after merging all of them, saw of a run.
@@ -11,45 +11,60 @@ use crate::time::{Instant, Phase};
 pub struct Recorder {
     stages: Vec<Stage>,
     interval: Interval,
+    failures: Failures,
+    silence: Silence,
 }
 
 impl Recorder {
     /// A recorder of stages with these windows, in order of time and disjoint.
     #[must_use]
     pub fn new(windows: &[Window]) -> Self {
+        Self::judging(windows, &[])
+    }
+
+    /// The same, holding each measured request to `bounds` as it ends.
+    #[must_use]
+    pub fn judging(windows: &[Window], bounds: &[Bound]) -> Self {
         assert!(
             windows.is_sorted_by(|a, b| a.until.is_some_and(|until| until <= b.from)),
             "windows follow one another"
         );
         Self {
-            stages: windows.iter().map(|window| Stage::new(*window)).collect(),
+            stages: windows.iter().map(|window| Stage::new(*window, bounds)).collect(),
             interval: Interval::default(),
+            failures: Failures::default(),
+            silence: Silence::default(),
         }
     }
 
     /// Bytes arrived.
     pub fn read(&mut self, stamp: Instant, bytes: usize) {
+        self.silence.heard(stamp);
         if let Some(stage) = stage_at(&mut self.stages, stamp) {
             stage.flow.bytes += bytes as u64;
         }
     }
 
-    /// A request is over. Each request of the run comes here once, whatever its fate.
+    /// A request is over. Each request of the run comes here once, whatever its fate. The answer is whether a measured one kept
+    /// every bound, where that can be said.
     ///
     /// # Panics
     /// When its stage is none of this recorder's: the schedule and the recorder are made from the same plan.
-    pub fn finish(&mut self, finished: &Finished) {
+    pub fn finish(&mut self, finished: &Finished) -> Option<bool> {
         let record = finished.record();
         let metrics = Metrics::of(record);
         for stage in &mut self.stages {
             stage.pass_through(record);
         }
         self.token_flow(finished);
+        self.silence.see(record);
         if record.phase == Phase::Measured {
+            self.failures.count(record);
             let stage =
                 self.stages.get_mut(usize::from(record.stage)).expect("a request's stage has a window");
-            stage.count(finished, &metrics, &mut self.interval);
+            return stage.count(finished, &metrics, &mut self.interval);
         }
+        None
     }
 
     /// Puts each output token into the window of its event's stamp. Where the reply counted other than the events did,
@@ -107,12 +122,26 @@ impl Recorder {
             mine.merge(theirs);
         }
         self.interval.merge(&other.interval);
+        self.failures.merge(&other.failures);
+        self.silence.merge(&other.silence);
     }
 
     /// The stages, in order.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {
         &self.stages
+    }
+
+    /// Failures of measured requests by their words.
+    #[must_use]
+    pub const fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
+    /// The silence of the server at the end of what was heard.
+    #[must_use]
+    pub const fn silence(&self) -> &Silence {
+        &self.silence
     }
 
     /// Gives what finished since the last exchange into `interval`, and goes on counting in its memory.

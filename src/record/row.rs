@@ -59,6 +59,24 @@ pub struct Record {
     pub counters: Counters,
     /// Gaps between token-bearing events, kept only under `--record-gaps`.
     pub gaps: Option<Box<[Span]>>,
+    /// How much earlier than its stamp each token-bearing event can have arrived, one for each choice of it; kept with the gaps.
+    pub uncertainties: Option<Box<[Span]>>,
+}
+
+impl Record {
+    /// Whether it failed: it is no success, and we did not give it up.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some_and(|class| class != ErrorClass::Cancelled)
+    }
+
+    /// Whether its connection was refused, or lost before a byte of an answer: nobody was there to say anything.
+    #[must_use]
+    pub fn was_turned_away(&self) -> bool {
+        use ErrorClass::{Connect, EofBeforeHead, Reset, StaleConnection, TimeoutConnect, Tls};
+        let lost = [Connect, Tls, TimeoutConnect, StaleConnection, EofBeforeHead, Reset];
+        self.bytes == 0 && self.error.is_some_and(|class| lost.contains(&class))
+    }
 }
 
 impl Record {

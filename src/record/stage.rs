@@ -4,9 +4,10 @@
 
 use super::bounds::Bounds;
 use super::interval::Interval;
+use super::judged::{Bound, Judged};
 use super::sums::{Flow, Population, TokenSums};
 use super::window::{BLOCKS, Window};
-use super::{Finished, Metric, Metrics, Record, Slowest, Tally};
+use super::{Finished, Metric, Metrics, Record, Slowest, Split, Tally};
 use crate::time::{Instant, Span};
 use crate::wire::ErrorClass;
 
@@ -17,6 +18,8 @@ pub struct Stage {
     tallies: [Tally; Metric::ALL.len()],
     /// For the bias bound.
     pub bounds: Bounds,
+    /// For the parts of NTPOT.
+    pub split: Split,
     /// Fates.
     pub population: Population,
     /// Throughput.
@@ -25,6 +28,10 @@ pub struct Stage {
     pub tokens: TokenSums,
     /// Failures of begun requests by block, but for those of our own making.
     pub failed_by_block: [u64; BLOCKS],
+    /// What became of each request under the bounds it is held to.
+    pub judged: Judged,
+    /// Successes completed within each of twenty equal parts of the window, where its end is fixed.
+    pub completed_by_part: [u64; BLOCKS],
     /// Time in flight of all requests within each of twenty equal parts of the window, in nanoseconds.
     pub in_flight_ns: [u128; BLOCKS],
     /// The slowest.
@@ -34,17 +41,20 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A stage of which nothing was seen yet.
+    /// A stage of which nothing was seen yet, whose requests are held to `bounds`.
     #[must_use]
-    pub fn new(window: Window) -> Self {
+    pub fn new(window: Window, bounds: &[Bound]) -> Self {
         Self {
             window,
             tallies: std::array::from_fn(|_| Tally::default()),
             bounds: Bounds::default(),
+            split: Split::default(),
             population: Population::default(),
             flow: Flow::default(),
             tokens: TokenSums::default(),
             failed_by_block: [0; BLOCKS],
+            judged: Judged::new(bounds),
+            completed_by_part: [0; BLOCKS],
             in_flight_ns: [0; BLOCKS],
             slowest: Slowest::default(),
             last_over: None,
@@ -75,10 +85,15 @@ impl Stage {
             mine.merge(theirs);
         }
         self.bounds.merge(&other.bounds);
+        self.split.merge(&other.split);
         self.population.merge(&other.population);
         self.flow.merge(&other.flow);
         self.tokens.merge(&other.tokens);
         for (mine, theirs) in self.failed_by_block.iter_mut().zip(other.failed_by_block) {
+            *mine += theirs;
+        }
+        self.judged.merge(&other.judged);
+        for (mine, theirs) in self.completed_by_part.iter_mut().zip(other.completed_by_part) {
             *mine += theirs;
         }
         for (mine, theirs) in self.in_flight_ns.iter_mut().zip(other.in_flight_ns) {
@@ -94,6 +109,9 @@ impl Stage {
         self.flow.begun += u64::from(self.window.contains(begun));
         let completed = record.error.is_none() && self.window.contains(record.over);
         self.flow.completed += u64::from(completed);
+        if let Some(part) = self.window.part_at(record.over).filter(|_| completed) {
+            self.completed_by_part[part] += 1;
+        }
         let input_at = record.first.or(record.done).unwrap_or(record.over);
         if let Some(input) = record.usage.prompt_tokens.filter(|_| self.window.contains(input_at)) {
             self.flow.input_tokens += input;
@@ -104,7 +122,13 @@ impl Stage {
     }
 
     /// Counts a measured request of this stage.
-    pub(super) fn count(&mut self, finished: &Finished, metrics: &Metrics, interval: &mut Interval) {
+    /// Whether it kept every bound, where that can be said.
+    pub(super) fn count(
+        &mut self,
+        finished: &Finished,
+        metrics: &Metrics,
+        interval: &mut Interval,
+    ) -> Option<bool> {
         let record = finished.record();
         self.population.count(record);
         self.last_over = self.last_over.max(Some(record.over));
@@ -112,6 +136,7 @@ impl Stage {
         if let Some(lateness) = metrics.get(Metric::Lateness) {
             self.add(Metric::Lateness, lateness, block);
         }
+        let kept = self.judged.see(finished, metrics, block);
         if record.error.is_some() {
             self.tokens.partial_output += record.output_tokens.unwrap_or(0);
         }
@@ -122,6 +147,7 @@ impl Stage {
                 self.failed_by_block[block] += u64::from(record.begun.is_some() && !record.ours);
             }
         }
+        kept
     }
 
     fn success(&mut self, finished: &Finished, metrics: &Metrics, block: usize, interval: &mut Interval) {
@@ -142,11 +168,17 @@ impl Stage {
         if gaps > 0 {
             self.tallies[Metric::Itl.index()].contributed();
         }
+        let mut choices = 0_u32;
         for tpot in finished.tpot_by_choice() {
-            self.add(Metric::Tpot, tpot, block);
+            self.tallies[Metric::Tpot.index()].record(tpot, block);
             interval.record(Metric::Tpot, tpot);
+            choices += 1;
+        }
+        if choices > 0 {
+            self.tallies[Metric::Tpot.index()].contributed();
         }
         self.bounds.see(finished, metrics);
+        self.split.see(record, metrics, block);
         self.tokens.count(record, metrics);
         self.slowest.see(record, metrics);
     }
@@ -159,30 +191,8 @@ impl Stage {
 
     /// A request cancelled by us had lived this long in each metric that was not complete (docs/METHOD.md: right-censored).
     fn censor(&mut self, record: &Record, metrics: &Metrics) {
-        let Some(begun) = record.begun else { return };
-        let sent = record.sent.unwrap_or(record.over);
-        let latest = record.last.unwrap_or(sent);
         for metric in Metric::ALL {
-            let per_token = |age: Span| match record.asked_output_tokens {
-                Some(asked) if asked > 0 => age / i64::from(asked),
-                _ => Span::ZERO,
-            };
-            let age = match metric {
-                Metric::Lateness | Metric::PoolWait => continue,
-                Metric::Connect if record.connected.is_some() || record.reused => continue,
-                Metric::Connect => record.over - begun,
-                Metric::Ttft | Metric::Ttfe | Metric::Ttfo | Metric::Head => record.over - sent,
-                Metric::TtftDue => record.over - record.due,
-                Metric::Itl | Metric::Stall => record.over - latest,
-                Metric::E2e | Metric::E2eDone | Metric::E2eEnd => record.over - sent,
-                Metric::E2eDue => record.over - record.due,
-                Metric::Tpot => per_token(record.first.map_or(Span::ZERO, |first| record.over - first)),
-                Metric::Ntpot => per_token(record.over - record.due),
-                Metric::NtpotSent => per_token(record.over - sent),
-            };
-            let complete_at_first =
-                matches!(metric, Metric::Ttft | Metric::TtftDue | Metric::Ttfe | Metric::Ttfo | Metric::Head);
-            if !(complete_at_first && metrics.get(metric).is_some()) {
+            if let Some(age) = record.age_when_cancelled(metric, metrics) {
                 self.tallies[metric.index()].censor(age);
             }
         }

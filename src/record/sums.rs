@@ -3,7 +3,7 @@
 //! It must not divide. All is whole numbers, so merging is exact.
 
 use super::{Metric, Metrics, Record};
-use crate::wire::{ErrorClass, TokenSource};
+use crate::wire::{Counters, ErrorClass, TokenSource};
 use std::collections::BTreeMap;
 
 /// The requests that were due in the window, by their fate: begun = completed + failed + cancelled.
@@ -25,6 +25,8 @@ pub struct Population {
     pub errors: BTreeMap<ErrorClass, u64>,
     /// Requests sent again after a stale connection.
     pub retried: u64,
+    /// Successes by what was tolerated of them, by name.
+    pub tolerated: BTreeMap<&'static str, u64>,
 }
 
 /// What was stamped inside the window, whoever's it is.
@@ -67,7 +69,7 @@ pub struct TokenSums {
     pub input_known: u64,
     /// Token-bearing events.
     pub events: u64,
-    /// Reads in which a token-bearing event met a later event.
+    /// Reads in which a token-bearing event met something later.
     pub coalesced_reads: u64,
     /// Sum of E2E of those with tokens, in nanoseconds: over `weighted`, the token-weighted NTPOT.
     pub e2e_ns: i128,
@@ -82,7 +84,12 @@ impl Population {
         self.begun += begun;
         self.retried += u64::from(record.retries > 0);
         match record.error {
-            None => self.completed += begun,
+            None => {
+                self.completed += begun;
+                if record.counters != Counters::default() {
+                    self.tolerate(&record.counters);
+                }
+            }
             Some(class) => {
                 *self.errors.entry(class).or_insert(0) += 1;
                 if class == ErrorClass::Cancelled {
@@ -92,6 +99,13 @@ impl Population {
                     self.ours += if record.ours { begun } else { 0 };
                 }
             }
+        }
+    }
+
+    #[cold]
+    fn tolerate(&mut self, counters: &Counters) {
+        for (name, _) in counters.each().into_iter().filter(|(_, there)| *there) {
+            *self.tolerated.entry(name).or_insert(0) += 1;
         }
     }
 
@@ -105,6 +119,9 @@ impl Population {
         self.retried += other.retried;
         for (class, count) in &other.errors {
             *self.errors.entry(*class).or_insert(0) += count;
+        }
+        for (name, count) in &other.tolerated {
+            *self.tolerated.entry(name).or_insert(0) += count;
         }
     }
 }

@@ -27,6 +27,14 @@ pub struct Asked {
     pub choices: u16,
 }
 
+impl Asked {
+    /// Whether it counts.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.phase == Phase::Measured
+    }
+}
+
 /// One request from the moment it is due to its end.
 #[derive(Debug)]
 pub struct Timeline {
@@ -43,12 +51,16 @@ pub struct Timeline {
     arrival: Arrival,
     bytes: u64,
     log: EventLog,
-    /// The latest event of this read bears or may bear a token, and has met no later one yet.
+    /// The latest event of this read bears or may bear a token, and has met nothing later yet.
     exposed: bool,
-    /// An event of this read has met a later one.
+    /// An event of this read has met something later.
     met_in_read: bool,
     /// An entry of the event that is being heard is in the log.
     event_logged: bool,
+    /// The event that is being heard is among `bearing`.
+    event_bears: bool,
+    /// Events of the latest read that surely bear a token.
+    bearing: u16,
     reused: bool,
     ours: bool,
     retries: u8,
@@ -77,6 +89,8 @@ impl Timeline {
             exposed: false,
             met_in_read: false,
             event_logged: false,
+            event_bears: false,
+            bearing: 0,
             reused: false,
             ours: false,
             retries: 0,
@@ -121,17 +135,24 @@ impl Timeline {
 
     /// Bytes arrived; what is heard next, until the next read, came in them.
     pub fn read(&mut self, arrival: Arrival, bytes: usize) {
-        self.arrival = arrival;
+        // What came now may have waited with what the read before took, under one stamp: that stamp is the later one's.
+        if arrival.earliest < self.arrival.stamp {
+            self.meet();
+        }
+        self.leave_read();
+        // Nothing of an answer arrives before its request was sent.
+        let caused = self.sent.map_or(arrival.earliest, |sent| sent.max(arrival.earliest));
+        self.arrival = Arrival { earliest: caused.min(arrival.stamp), ..arrival };
         self.bytes += bytes as u64;
-        self.exposed = false;
         self.met_in_read = false;
+        self.bearing = 0;
         self.stamp = self.stamp.max(Some(arrival.class));
     }
 
     /// The connection ended at `at`, by the user's clock, which has no stamp for that; what is heard next came with its end.
     pub fn closed(&mut self, at: Instant) {
+        self.leave_read();
         self.arrival = Arrival { stamp: at, earliest: at, class: StampClass::User };
-        self.exposed = false;
     }
 
     /// One thing was heard in the latest read. The answer is the tokens it surely bears (one where it does not say how
@@ -146,6 +167,7 @@ impl Timeline {
                 if delta.opens_event {
                     self.meet();
                     self.event_logged = false;
+                    self.event_bears = false;
                     self.event.get_or_insert(at);
                 }
                 if delta.bears != Bears::Nothing {
@@ -161,6 +183,8 @@ impl Timeline {
                     self.exposed = true;
                 }
                 if delta.bears == Bears::Token {
+                    self.bearing = self.bearing.saturating_add(u16::from(!self.event_bears));
+                    self.event_bears = true;
                     return delta.tokens.max(1);
                 }
             }
@@ -176,6 +200,21 @@ impl Timeline {
             }
         }
         0
+    }
+
+    /// The latest read went on behind its latest event, with bytes that are no event (yet).
+    pub fn trailed(&mut self) {
+        self.meet();
+    }
+
+    /// The read is over. Its last event is as old as its stamp, where the kernel or the card made it; where we did, it can have
+    /// waited for us since the look before.
+    fn leave_read(&mut self) {
+        if self.exposed && self.arrival.class == StampClass::User {
+            // Not a coalesced read: it met nothing.
+            self.log.alone(self.arrival.uncertainty());
+        }
+        self.exposed = false;
     }
 
     /// Something later follows in the same read: the stamp is that one's, not the event's before.
@@ -208,6 +247,18 @@ impl Timeline {
         !self.log.bytes().is_empty()
     }
 
+    /// Bytes of memory that its log of events takes: about five for each token-bearing event.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.log.capacity()
+    }
+
+    /// How many events of the latest read surely bear a token.
+    #[must_use]
+    pub const fn token_events_in_read(&self) -> u16 {
+        self.bearing
+    }
+
     /// When it was sent, if it was.
     #[must_use]
     pub const fn sent(&self) -> Option<Instant> {
@@ -228,7 +279,8 @@ impl Timeline {
 
     /// The request is over: `reply` tells how, `now` is when (used where the body's end never came).
     #[must_use]
-    pub fn finish(self, reply: Reply, now: Instant) -> Finished {
+    pub fn finish(mut self, reply: Reply, now: Instant) -> Finished {
+        self.leave_read();
         let record = Record {
             index: self.asked.index,
             shard: self.asked.shard,
@@ -270,6 +322,7 @@ impl Timeline {
             stamp: self.stamp.unwrap_or(StampClass::User),
             counters: reply.counters,
             gaps: None,
+            uncertainties: None,
         };
         Finished::new(record, self.log.into_bytes(), reply.undecided_count)
     }

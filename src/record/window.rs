@@ -59,6 +59,12 @@ impl Window {
         }
     }
 
+    /// The same window of a run that starts so much later.
+    #[must_use]
+    pub fn shifted(&self, by: Span) -> Self {
+        Self { from: self.from + by, until: self.until.map(|until| until + by), blocks: self.blocks }
+    }
+
     /// Whether `at` lies inside.
     #[must_use]
     pub fn contains(&self, at: Instant) -> bool {
@@ -86,6 +92,11 @@ impl Window {
         let length = self.duration().expect("a window of time has an end").as_ns().unsigned_abs();
         let inside = u64::try_from((at - self.from).as_ns()).unwrap_or(0);
         part(inside.min(length - 1), length)
+    }
+
+    /// The part of time that holds `at`, where the window's end is fixed and `at` lies inside.
+    pub(super) fn part_at(&self, at: Instant) -> Option<usize> {
+        (self.until.is_some() && self.contains(at)).then(|| self.block_at(at))
     }
 
     /// How long [begun, over) lies in each of twenty equal parts of the window: (part, nanoseconds). None where the end is unknown.

@@ -2,7 +2,7 @@
 //!
 //! The run fills it in; nothing here is measured by a shard's statistics.
 
-use super::{Host, Run, Simulator, Stamps, Target};
+use super::{Host, RingAudit, Run, Simulator, Stamps, Target};
 use crate::plan::Plan;
 
 /// Everything that the findings do not know.
@@ -40,18 +40,16 @@ pub struct AboutStage {
 }
 
 /// What one shard's surroundings counted, beyond what the verdict looks at.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct AboutShard {
-    /// The CPU it was pinned to.
-    pub cpu: Option<u64>,
     /// CPU time of its thread over the run.
     pub cpu_time_ns: Option<i64>,
-    /// Time runnable but not running.
-    pub run_delay_ns: Option<i64>,
-    /// Time stolen from its CPU.
-    pub steal_ns: Option<i64>,
+    /// The kernel's share of that CPU time, by its own accounting in ticks.
+    pub kernel_share: Option<f64>,
     /// Receives that ended for want of buffers.
     pub buffer_shortages: u64,
+    /// What its ring counted.
+    pub ring: RingAudit,
 }
 
 impl About {

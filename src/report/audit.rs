@@ -40,21 +40,39 @@ pub struct ShardAudit {
     pub waits: Waits,
     /// Begun - due.
     pub lateness_ns: Lateness,
-    /// Jobs in turns during which run delay or steal rose.
+    /// Jobs in turns that were cut by something else than the shard's own work: in no figure above.
     pub interruptions: u64,
-    /// Time of those turns.
+    /// The time that those turns lost, of both kinds.
     pub interrupted_ns: i64,
-    /// Time runnable but not running (schedstat).
+    /// Turns cut because another had the CPU: run delay rose with them.
+    pub preempted: LostTurns,
+    /// Turns cut because the thread was neither running nor queued to run: its CPU was stolen, or it was stopped or blocked.
+    pub off_cpu: LostTurns,
+    /// Time runnable but not running (schedstat) within the windows; null = not read.
     pub run_delay_ns: Option<i64>,
-    /// Time stolen by the hypervisor from the shard's CPU.
+    /// Times the thread gave up its CPU to sleep, within the windows; null = not read.
+    pub voluntary_switches: Option<u64>,
+    /// Times the thread lost its CPU while it had work, within the windows; null = not read.
+    pub involuntary_switches: Option<u64>,
+    /// Time stolen by the hypervisor from the shard's CPU over the run, to the kernel's tick (10 ms); null = not read.
     pub steal_ns: Option<i64>,
+    /// Who else used the shard's CPU over the run, most first, ten at the most.
+    pub neighbours: Vec<Neighbour>,
     /// CPU time of the shard's thread, kernel included.
     pub cpu_time_ns: Option<i64>,
+    /// The kernel's share of that CPU time, by its own accounting in ticks (mostly of 10 ms).
+    pub kernel_share: Option<f64>,
     /// Turns of the pump.
     pub turns: u64,
+    /// Of them, those that found nothing to do.
+    #[serde(default)]
+    pub empty_turns: u64,
+    /// What its ring counted over the whole run.
+    #[serde(default)]
+    pub ring: RingAudit,
     /// Reads.
     pub reads: u64,
-    /// Reads in which a token-bearing event met a later event.
+    /// Reads in which a token-bearing event met something later.
     pub coalesced_reads: u64,
     /// Reads without a stamp where its class promised one.
     pub lost_stamps: u64,
@@ -69,6 +87,51 @@ pub struct ShardAudit {
     /// Why the shard ended early, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+}
+
+/// A shard's traffic with the kernel, from its start to its end, warm-up and cool-down included.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RingAudit {
+    /// Calls of `io_uring_enter`.
+    pub enters: u64,
+    /// Sends given to the kernel.
+    pub sends: u64,
+    /// Bytes given to the kernel to send.
+    pub bytes_sent: u64,
+    /// Receives armed again, after a want of buffers or because the kernel ended them.
+    pub receives_rearmed: u64,
+    /// Reads stamped before the harvest that should have brought them: their interval falls back to the stream's own.
+    pub reads_overtaken: u64,
+    /// Completions of connections that were closed meanwhile, dropped.
+    pub stale_completions: u64,
+    /// Times that completions had to wait in the kernel because the completion queue was full; none is lost by it.
+    pub completions_delayed: u64,
+    /// Completions that the kernel lost.
+    pub completions_lost: u64,
+    /// Connections still open at the end.
+    pub connections_left: u64,
+}
+
+/// Turns of the pump that were cut in one way.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LostTurns {
+    /// How many.
+    pub turns: u64,
+    /// The time they lost.
+    pub lost_ns: i64,
+    /// The most that one of them lost.
+    pub longest_ns: i64,
+}
+
+/// Who else used a shard's CPU.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Neighbour {
+    /// The process's name; a thread of our own has its own.
+    pub name: String,
+    /// The process.
+    pub pid: u64,
+    /// CPU time it used of that CPU, as far as looks once a second tell.
+    pub cpu_time_ns: i64,
 }
 
 /// Shares of wall time.

@@ -1,6 +1,6 @@
 //! The client's state: whether the numbers can be trusted, why not, and what to do about it.
 
-use super::ShardAudit;
+use super::{ImaginedClient, Reported, ShardAudit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,74 @@ pub struct Client {
     pub caveats: Vec<String>,
     /// How far the published quantiles can be off by our own doing.
     pub bias: Bias,
+    /// What this same run would have reported had events been stamped when they were processed: the bias that receive stamps
+    /// remove. Null where it was not followed.
+    pub bias_removed: Option<Reported>,
+    /// What other clients would have reported of the same traffic; empty where that was not followed.
+    pub imagined: Vec<ImaginedClient>,
     /// Who made the receive stamps.
     pub stamps: Stamps,
+    /// What the host did beside the run.
+    pub surroundings: Surroundings,
     /// Each shard's own service and waiting.
     pub shards: Vec<ShardAudit>,
+}
+
+/// What the host's own counters told over the run; null = not read, or there is none.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Surroundings {
+    /// The interface that leads to the target.
+    pub interface: Option<String>,
+    /// CPUs that stamp what arrives there; null over loopback too, where the sender's own CPU does.
+    pub stamping_cpus: Option<Vec<u64>>,
+    /// How long the network card may hold a received packet back before it interrupts a CPU (rx-usecs).
+    pub interrupt_moderation_ns: Option<i64>,
+    /// Time stolen from all CPUs together.
+    pub steal_ns: Option<i64>,
+    /// Time stolen from the CPUs that stamp.
+    pub stamping_steal_ns: Option<i64>,
+    /// Packets dropped because a CPU's backlog was full.
+    pub softnet_dropped: Option<u64>,
+    /// Times that the network's softirq left work for later.
+    pub softnet_squeezed: Option<u64>,
+    /// Times the clock of the receive stamps was set.
+    pub clock_steps: u64,
+    /// What TCP told of the connections when they were closed.
+    pub tcp: Tcp,
+}
+
+/// What TCP told of the connections.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Tcp {
+    /// Connections that it was asked about.
+    pub connections: u64,
+    /// Segments of ours that were sent again; those that the server sent again are not known here.
+    pub retransmits: u64,
+    /// The least round trip of any connection, to the microsecond; null = none was measured.
+    pub min_rtt_ns: Option<i64>,
+}
+
+/// The 0.99 quantile of TTFT, by whose it is: client + network + server.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Blame {
+    /// The 0.99 quantile of TTFT.
+    pub ttft_p99_ns: i64,
+    /// At most so much of it is the client's: its bias bound.
+    pub client_ns: i64,
+    /// The same as a share.
+    pub client_share: Option<f64>,
+    /// The network's: the least round trip that TCP measured; null = not measured, and then with the server's.
+    pub network_ns: Option<i64>,
+    /// The same as a share.
+    pub network_share: Option<f64>,
+    /// The server's: the rest.
+    pub server_ns: i64,
+    /// The same as a share.
+    pub server_share: Option<f64>,
+    /// Of the server's part: what it takes without load, by the probe; null = not known.
+    pub server_idle_ns: Option<i64>,
+    /// Of the server's part: what load has added, queueing and contention; null = not known.
+    pub server_load_ns: Option<i64>,
 }
 
 /// Trust in the client's numbers, from best to worst.
@@ -80,7 +144,7 @@ pub struct Check {
     pub invalid: Option<f64>,
 }
 
-/// What a check's value is counted in.
+/// What a value beside a bound is counted in.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -89,6 +153,9 @@ pub enum Unit {
     Ratio,
     /// Nanoseconds.
     Ns,
+    /// So many per second.
+    #[serde(rename = "per_s")]
+    PerS,
 }
 
 /// Which side of a threshold is the good one.

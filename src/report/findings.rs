@@ -3,9 +3,10 @@
 //! It rounds to whole nanoseconds and decides nothing; what is undefined stays undefined.
 
 use super::{
-    About, Bias, BiasBound, Check, Client, Distribution, Good, JobAudit, Latency, Lateness, Load, Quantile,
-    Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share, Slow, Stage, Summary, Throughput,
-    TokenSources, Tokens, Unit, Verdict, Wait, Waits, WithFailures,
+    About, Bias, BiasBound, Blame, Check, Client, Distribution, Estimate, Failure, Good, JobAudit, Latency,
+    Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section,
+    Server, ShardAudit, Share, Simulator, Slow, Stage, Summary, Surroundings, Tcp, Throughput, TokenSources,
+    Tokens, Unit, Verdict, Wait, Waits, WentAway, WithFailures,
 };
 use crate::analysis::{
     self, Facts, Findings, FormulaWait, Level, ServerState, ShardFacts, ShardQueue, StageFindings, State,
@@ -41,7 +42,11 @@ impl Summary {
         if let [only] = about.stages.as_slice() {
             all.load.requested_concurrency = only.requested_concurrency;
         }
-        let client = client(total, recorders, facts, &about);
+        let mut client = client(total, recorders, facts, &about);
+        if let Some(others) = &findings.others {
+            client.bias_removed = Some((&others.as_processed).into());
+            client.imagined = others.clients.iter().map(Into::into).collect();
+        }
         let mut run = about.run;
         run.window_ns = total.length.as_ns();
         Self {
@@ -52,11 +57,40 @@ impl Summary {
             target: about.target,
             stages,
             total: all,
+            failures: findings.failures.by_count().into_iter().take(MOST_FAILURES).map(failure).collect(),
             slowest: total.slowest.by_e2e().iter().filter_map(|slow| slow_one(slow, start)).collect(),
+            blame: findings.blame.as_ref().map(blame),
             client,
-            server: Server { simulator: about.simulator, ..server(&total.server) },
+            server: whole_server(findings, about.simulator, start),
         }
     }
+}
+
+/// As many kinds of failure as a reader takes in.
+const MOST_FAILURES: usize = 10;
+
+/// So many requests in a row that got not a byte are more than a bad moment.
+const ABSENCE: u64 = 5;
+
+fn failure(found: &record::Failure) -> Failure {
+    Failure {
+        class: found.class.name().into(),
+        status: found.status,
+        detail: found.detail.as_deref().map(Into::into),
+        count: found.count,
+    }
+}
+
+/// The server's state over the whole run: one that went away has not kept up.
+fn whole_server(findings: &Findings, simulator: Option<Simulator>, start: Instant) -> Server {
+    let silence = &findings.silence;
+    let went_away = (silence.failed() >= ABSENCE).then(|| WentAway {
+        since_ns: silence.since().map(|since| (since - start).as_ns()),
+        failed: silence.failed(),
+    });
+    let told = server(&findings.total.server);
+    let kept_up = if went_away.is_some() { Some(false) } else { told.kept_up };
+    Server { kept_up, went_away, simulator, ..told }
 }
 
 fn section(found: &StageFindings) -> Section {
@@ -76,6 +110,7 @@ fn section(found: &StageFindings) -> Section {
             failed: load.failed,
             failed_by_us: load.ours,
             cancelled: load.cancelled,
+            retried: found.population.retried,
             lateness_ns: of(Metric::Lateness),
         },
         latency: Latency {
@@ -88,6 +123,8 @@ fn section(found: &StageFindings) -> Section {
             tpot_ns: of(Metric::Tpot),
             ntpot_ns: of(Metric::Ntpot),
             ntpot_sent_ns: of(Metric::NtpotSent),
+            ntpot_waiting_ns: of(Metric::NtpotWaiting),
+            ntpot_decoding_ns: of(Metric::NtpotDecoding),
             e2e_ns: of(Metric::E2e),
             e2e_due_ns: of(Metric::E2eDue),
             e2e_done_ns: of(Metric::E2eDone),
@@ -96,6 +133,7 @@ fn section(found: &StageFindings) -> Section {
             connect_ns: of(Metric::Connect),
             pool_wait_ns: of(Metric::PoolWait),
         },
+        ntpot: ntpot(&found.ntpot),
         throughput: Throughput {
             requests_per_s: finite(throughput.requests_per_s),
             output_tokens_per_s: finite(throughput.output_tokens_per_s),
@@ -116,7 +154,45 @@ fn section(found: &StageFindings) -> Section {
             weighted_ntpot_ns: found.weighted_ntpot().map(Span::as_ns),
             sources: TokenSources { usage, token_ids, logprobs, events },
         },
+        slo: found.slo.as_ref().map(Into::into),
+        tolerated: found.population.tolerated.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
         errors: found.population.errors.iter().map(|(class, n)| (class.name().to_owned(), *n)).collect(),
+    }
+}
+
+fn ntpot(found: &analysis::NtpotSplit) -> Ntpot {
+    let mut ntpot =
+        Ntpot { by_output_tokens: found.classes.iter().map(length_class).collect(), ..Ntpot::default() };
+    match &found.waiting {
+        Ok(parts) => {
+            ntpot.queue_ns = estimate(&parts.queue);
+            ntpot.prefill_ns = estimate(&parts.prefill);
+            ntpot.prefill_per_input_token_ns = estimate(&parts.prefill_per_input_token);
+            ntpot.split_count = parts.count;
+        }
+        Err(why) => ntpot.unsplit_because = Some(why.clone()),
+    }
+    ntpot
+}
+
+fn estimate(found: &analysis::Part) -> Option<Estimate> {
+    let [low, high] = found.interval_ns.map(Some);
+    Some(Estimate { mean: whole(Some(found.mean_ns))?, ci: [whole(low)?, whole(high)?] })
+}
+
+fn length_class(found: &analysis::LengthClass) -> LengthClass {
+    let [p50_ns, p90_ns, p95_ns, p99_ns, p99_9_ns] =
+        found.quantiles.map(|quantile| quantile.map(|quantile| quantile.value.as_ns()));
+    LengthClass {
+        from: found.least,
+        to: found.most,
+        count: found.count,
+        mean_ns: found.mean.map(Span::as_ns),
+        p50_ns,
+        p90_ns,
+        p95_ns,
+        p99_ns,
+        p99_9_ns,
     }
 }
 
@@ -198,14 +274,16 @@ fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &
         caveats: about.caveats.iter().chain(&found.caveats).cloned().collect(),
         bias: bias(&total.bias),
         stamps,
+        surroundings: surroundings(facts),
+        bias_removed: None,
+        imagined: Vec::new(),
         shards: parts
             .map(|(number, (((queue, recorder), facts), about))| ShardAudit {
                 shard: number.try_into().expect("a number of shards fits 64 bits"),
-                cpu: about.cpu,
                 cpu_time_ns: about.cpu_time_ns,
-                run_delay_ns: about.run_delay_ns,
-                steal_ns: about.steal_ns,
+                kernel_share: about.kernel_share,
                 buffer_shortages: about.buffer_shortages,
+                ring: about.ring,
                 ..shard(queue, recorder, facts)
             })
             .collect(),
@@ -230,14 +308,15 @@ fn reason(found: &analysis::Reason) -> Reason {
 }
 
 fn check(found: &analysis::Check) -> Check {
-    // Only a check of "at least" can do without a threshold of invalidity.
-    let at_least = found.invalid.is_none_or(|invalid| invalid < found.valid);
     Check {
         name: found.name.into(),
         verdict: verdict(found.state),
         value: finite(found.value),
         unit: if found.unit == "ns" { Unit::Ns } else { Unit::Ratio },
-        good: if at_least { Good::AtLeast } else { Good::AtMost },
+        good: match found.good {
+            analysis::Good::AtMost => Good::AtMost,
+            analysis::Good::AtLeast => Good::AtLeast,
+        },
         valid: finite(Some(found.valid)),
         invalid: finite(found.invalid),
     }
@@ -290,8 +369,17 @@ fn shard(queue: &ShardQueue, recorder: &Recorder, facts: &ShardFacts) -> ShardAu
         },
         lateness_ns: lateness(recorder),
         interruptions: queue.interruptions,
-        interrupted_ns: queue.interrupted.as_ns(),
+        interrupted_ns: (queue.preempted.lost + queue.off_cpu.lost).as_ns(),
+        preempted: lost(&queue.preempted),
+        off_cpu: lost(&queue.off_cpu),
+        run_delay_ns: queue.run_delay.map(Span::as_ns),
+        voluntary_switches: queue.switches.map(|switches| switches.voluntary),
+        involuntary_switches: queue.switches.map(|switches| switches.involuntary),
+        cpu: facts.cpu.map(|cpu| cpu as u64),
+        steal_ns: facts.steal.map(Span::as_ns),
+        neighbours: facts.neighbours.iter().map(neighbour).collect(),
         turns: queue.turns,
+        empty_turns: queue.empty_turns,
         reads: facts.reads,
         coalesced_reads: recorder.stages().iter().map(|stage| stage.tokens.coalesced_reads).sum(),
         lost_stamps: facts.lost_stamps,
@@ -300,6 +388,49 @@ fn shard(queue: &ShardQueue, recorder: &Recorder, facts: &ShardFacts) -> ShardAu
         negative_spans: queue.negative,
         failed: facts.failed.clone(),
         ..ShardAudit::default()
+    }
+}
+
+const fn lost(found: &analysis::LostTurns) -> LostTurns {
+    LostTurns { turns: found.turns, lost_ns: found.lost.as_ns(), longest_ns: found.longest.as_ns() }
+}
+
+fn neighbour(found: &analysis::Neighbour) -> Neighbour {
+    Neighbour { name: found.name.clone(), pid: found.pid.into(), cpu_time_ns: found.used.as_ns() }
+}
+
+fn surroundings(facts: &Facts) -> Surroundings {
+    let host = &facts.host;
+    let numbers = |cpus: &Vec<usize>| cpus.iter().map(|cpu| *cpu as u64).collect();
+    Surroundings {
+        interface: host.interface.clone(),
+        stamping_cpus: host.stamping_cpus.as_ref().map(numbers),
+        interrupt_moderation_ns: host.moderation.map(Span::as_ns),
+        steal_ns: host.steal.map(Span::as_ns),
+        stamping_steal_ns: host.stamping_steal.map(Span::as_ns),
+        softnet_dropped: host.softnet_dropped,
+        softnet_squeezed: host.softnet_squeezed,
+        clock_steps: facts.clock_steps,
+        tcp: Tcp {
+            connections: facts.tcp.connections,
+            retransmits: facts.tcp.retransmits,
+            min_rtt_ns: facts.tcp.min_rtt.map(Span::as_ns),
+        },
+    }
+}
+
+fn blame(found: &analysis::Blame) -> Blame {
+    let of = |part: Span| finite(Some(part.as_s_f64() / found.p99.as_s_f64()));
+    Blame {
+        ttft_p99_ns: found.p99.as_ns(),
+        client_ns: found.client.as_ns(),
+        client_share: of(found.client),
+        network_ns: found.network.map(Span::as_ns),
+        network_share: found.network.and_then(of),
+        server_ns: found.server.as_ns(),
+        server_share: of(found.server),
+        server_idle_ns: found.server_idle.map(Span::as_ns),
+        server_load_ns: found.server_load().map(Span::as_ns),
     }
 }
 
@@ -342,6 +473,7 @@ fn server(found: &ServerState) -> Server {
         in_flight_slope: finite(trend.map(|trend| trend.slope_per_s)),
         in_flight_mean: finite(trend.map(analysis::Trend::mean)),
         reasons: found.words.clone(),
+        went_away: None,
         simulator: None,
     }
 }
@@ -357,7 +489,9 @@ fn whole(ns: Option<f64>) -> Option<i64> {
     ns.filter(|ns| ns.abs() < 9.2e18).map(|ns| libm::round(ns) as i64)
 }
 
+/// A share of a whole; `None` of nothing.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "a ratio of a few digits")]
-fn share(part: u64, whole: u64) -> Option<f64> {
+pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -2,7 +2,7 @@
 //!
 //! Keys and their order are those of `docs/RESULTS.md`; nothing here computes.
 
-use super::{Distribution, Server};
+use super::{Distribution, Ntpot, Server, Slo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,12 +32,20 @@ pub struct Section {
     pub load: Load,
     /// Latencies of the requests due in the window.
     pub latency: Latency,
+    /// What NTPOT is made of.
+    #[serde(default)]
+    pub ntpot: Ntpot,
     /// What was stamped inside the window, whoever's it is.
     pub throughput: Throughput,
     /// Tokens asked and delivered.
     pub tokens: Tokens,
+    /// The service levels; null where none were asked for.
+    pub slo: Option<Slo>,
     /// Failed requests by class of error.
     pub errors: BTreeMap<String, u64>,
+    /// Successes by what was tolerated of them (`docs/WIRE.md`).
+    #[serde(default)]
+    pub tolerated: BTreeMap<String, u64>,
 }
 
 /// Load of the window. Rates are requests per second.
@@ -65,6 +73,9 @@ pub struct Load {
     pub failed_by_us: u64,
     /// Requests that we gave up.
     pub cancelled: u64,
+    /// Requests sent again, on a fresh connection, because a reused one turned out to be dead.
+    #[serde(default)]
+    pub retried: u64,
     /// Begun - due.
     pub lateness_ns: Distribution,
 }
@@ -90,6 +101,12 @@ pub struct Latency {
     pub ntpot_ns: Distribution,
     /// (last - sent) / tokens.
     pub ntpot_sent_ns: Distribution,
+    /// (first - due) / tokens: the waiting in NTPOT.
+    #[serde(default)]
+    pub ntpot_waiting_ns: Distribution,
+    /// (last - first) / tokens: the decoding in NTPOT.
+    #[serde(default)]
+    pub ntpot_decoding_ns: Distribution,
     /// Last token-bearing event - sent.
     pub e2e_ns: Distribution,
     /// Last token-bearing event - due.
@@ -157,6 +174,19 @@ pub struct TokenSources {
     pub logprobs: u64,
     /// An estimate: one token for each token-bearing event.
     pub events: u64,
+}
+
+/// One kind of failure of measured requests.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// Its class.
+    pub class: String,
+    /// The HTTP status, where one came.
+    pub status: Option<u16>,
+    /// The server's or the parser's own words, where there are some.
+    pub detail: Option<String>,
+    /// Requests that failed so.
+    pub count: u64,
 }
 
 /// One of the slowest requests, split: due -> begun -> sent -> first -> last.

@@ -2,7 +2,7 @@
 //!
 //! It reads and writes text; where that text is kept is the store's affair.
 
-use super::{Client, SCHEMA_VERSION, Section, Server, Slow, Stage};
+use super::{Blame, Client, Failure, SCHEMA_VERSION, Section, Server, Slow, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,8 +26,13 @@ pub struct Summary {
     /// All measured stages together.
     #[serde(flatten)]
     pub total: Section,
+    /// The most frequent failures in the server's own words, at most ten; words that never repeat may be missing.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
     /// The slowest successes, slowest first.
     pub slowest: Vec<Slow>,
+    /// Whose the tail of TTFT is; null where the tail is undefined.
+    pub blame: Option<Blame>,
     /// Our own state.
     pub client: Client,
     /// The server's state.

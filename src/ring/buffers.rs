@@ -53,6 +53,11 @@ impl Memory {
         self.pages.bytes / self.each
     }
 
+    /// Bytes of one buffer.
+    pub(super) const fn each(&self) -> usize {
+        self.each
+    }
+
     /// The first `bytes` bytes of buffer `id`.
     ///
     /// # Safety

@@ -4,12 +4,12 @@
 #![allow(unsafe_code, reason = "descriptors and buffers that the kernel has just handed over")]
 
 use super::buffers::Memory;
-use super::control::read_filled;
+use super::control::{Raw, read_filled};
 use super::harvest::{Harvest, Other, ReadBack, place};
 use super::sockets::{Listener, State};
 use super::token::{Kind, Token};
 use super::{Conn, End, Payload, Ring, RingConfig, Stamps};
-use crate::clock::RealtimeOffset;
+use crate::clock::{CardOffset, RealtimeOffset};
 use crate::time::{Arrival, Instant, StampClass};
 use io_uring::cqueue;
 use rustix::fd::{FromRawFd, OwnedFd};
@@ -22,8 +22,10 @@ const HEADER: usize = RingConfig::HEADER_BYTES as usize;
 /// What bounds the reads of a harvest.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Sight<'a> {
-    /// Maps stamps.
+    /// Maps the kernel's stamps.
     pub(super) offset: &'a RealtimeOffset,
+    /// Maps the card's, where it has been promised any.
+    pub(super) card: Option<&'a CardOffset>,
     /// When the harvest began: the stamp of reads that have none of their own.
     pub(super) harvested: Instant,
     /// Everything that reached a socket before was read in an earlier harvest.
@@ -75,18 +77,31 @@ impl<P: Payload> Ring<P> {
             (Err(errno), _) => Err(errno),
         };
         if let Ok(Some((id, filled))) = read {
-            let stamp = filled.stamp.and_then(|(seconds, ns)| sight.offset.instant(seconds, ns));
-            let (arrival, order) = if let Some(stamp) = stamp {
-                let placed = place(stamp, stream.stamp, sight.swept, StampClass::Software);
+            let stamp = stamp_of(filled.stamps, sight);
+            let promised = match self.stamps {
+                Stamps::Hardware => Some(StampClass::Hardware),
+                Stamps::Software => Some(StampClass::Software),
+                Stamps::Off => None,
+            };
+            let class = stamp.map_or(StampClass::User, |(_, class)| class);
+            self.counters.stamps_lost += u64::from(promised.is_some_and(|promised| class > promised));
+            self.counters.stamped_by_card += u64::from(class == StampClass::Hardware);
+            self.counters.stamped_by_kernel += u64::from(class == StampClass::Software);
+            let (arrival, order) = if let Some((stamp, class)) = stamp {
+                // A card stamps before the socket has anything, by as long as it holds interrupts back: a harvest that did not
+                // bring a segment says nothing of when the card saw it.
+                let by_card = class == StampClass::Hardware;
+                let swept = if by_card { Instant::ZERO } else { sight.swept };
+                let placed = place(stamp, stream.past, swept, class);
                 self.counters.overtaken += u64::from(placed.overtaken);
-                stream.stamp = placed.order;
+                let is_full = HEADER + filled.bytes == buffers.memory().each();
+                stream.past = placed.past(is_full);
                 (placed.arrival, placed.order)
             } else {
-                self.counters.stamps_lost += u64::from(self.stamps == Stamps::Software);
-                let earliest = stream.stamp.max(sight.swept).min(sight.harvested);
+                let earliest = stream.past.floor.max(sight.swept).min(sight.harvested);
                 let arrival = Arrival { stamp: sight.harvested, earliest, class: StampClass::User };
                 // In the order of its stream: what it arrived after is all that is known.
-                (arrival, stream.stamp)
+                (arrival, stream.past.order)
             };
             self.counters.reads += 1;
             let bytes = u32::try_from(filled.bytes).expect("a buffer is at most 4 MiB");
@@ -169,6 +184,16 @@ impl<P: Payload> Ring<P> {
     pub(super) fn publish(&mut self) {
         self.buffers.as_mut().expect("a living ring has its buffers").publish();
     }
+}
+
+/// The best stamp that a read has: the card's before the kernel's.
+fn stamp_of(stamps: Raw, sight: Sight<'_>) -> Option<(Instant, StampClass)> {
+    let by_card = sight.card.zip(stamps.card);
+    let by_card = by_card.and_then(|(card, (seconds, ns))| card.instant(seconds, ns));
+    let by_kernel = || stamps.kernel.and_then(|(seconds, ns)| sight.offset.instant(seconds, ns));
+    by_card
+        .map(|stamp| (stamp, StampClass::Hardware))
+        .or_else(|| by_kernel().map(|stamp| (stamp, StampClass::Software)))
 }
 
 /// The bytes of a read. They live no longer than the read, which [`Ring::lend`] takes.

@@ -9,6 +9,9 @@ use super::RingError;
 pub enum Stamps {
     /// `SO_TIMESTAMPING` in software: a read without its stamp counts as lost.
     Software,
+    /// The same, and the network card's own stamp wherever it makes one: a read without that counts as lost, and has the
+    /// kernel's.
+    Hardware,
     /// None: reads are stamped by us, when they are processed.
     Off,
 }
@@ -35,6 +38,8 @@ pub struct RingConfig {
     pub sends_per_enter: u32,
     /// Receive stamps of every TCP socket of this ring.
     pub stamps: Stamps,
+    /// Whether TCP is asked what it knows of each connection when that is closed.
+    pub survey: bool,
 }
 
 impl RingConfig {
@@ -72,7 +77,14 @@ impl Default for RingConfig {
     /// 512 buffers hold the harvest of a millisecond at 500,000 reads/s; 4 KiB hold sixteen usual events.
     /// Four sends an enter cost a twentieth more CPU than forty, and keep departures certain to some 20 us.
     fn default() -> Self {
-        Self { entries: 256, buffers: 512, buffer_bytes: 4096, sends_per_enter: 4, stamps: Stamps::Software }
+        Self {
+            entries: 256,
+            buffers: 512,
+            buffer_bytes: 4096,
+            sends_per_enter: 4,
+            stamps: Stamps::Software,
+            survey: false,
+        }
     }
 }
 

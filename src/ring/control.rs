@@ -19,11 +19,20 @@ const _: () = {
     assert!(RingConfig::HEADER_BYTES as usize == RECVMSG_OUT_BYTES + CONTROL_BYTES);
 };
 
+/// Stamps as seconds and nanoseconds; `None` = there is none.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Raw {
+    /// The kernel's, of `CLOCK_REALTIME`.
+    pub(super) kernel: Option<(i64, i64)>,
+    /// The network card's, of its own clock.
+    pub(super) card: Option<(i64, i64)>,
+}
+
 /// One filled buffer.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Filled {
-    /// Seconds and nanoseconds of `CLOCK_REALTIME`, of the last segment; `None` = the kernel gave none.
-    pub(super) stamp: Option<(i64, i64)>,
+    /// The stamps of the last segment.
+    pub(super) stamps: Raw,
     /// How many bytes follow the [`RingConfig::HEADER_BYTES`].
     pub(super) bytes: usize,
 }
@@ -35,13 +44,25 @@ pub(super) fn read_filled(buffer: &[u8]) -> Option<Filled> {
     let control = buffer.get(RECVMSG_OUT_BYTES..RECVMSG_OUT_BYTES + CONTROL_BYTES)?;
     let payload = &buffer[RECVMSG_OUT_BYTES + CONTROL_BYTES..];
     Some(Filled {
-        stamp: software_stamp(&control[..control_bytes.min(CONTROL_BYTES)]),
+        stamps: stamps(&control[..control_bytes.min(CONTROL_BYTES)]),
         bytes: payload_bytes.min(payload.len()),
     })
 }
 
-/// The software stamp among the control messages.
-fn software_stamp(mut control: &[u8]) -> Option<(i64, i64)> {
+/// The stamps among the control messages.
+fn stamps(control: &[u8]) -> Raw {
+    let Some(times) = times(control) else { return Raw::default() };
+    let time = |nth: usize| {
+        let seconds = u64_at(times, 16 * nth)?.cast_signed();
+        let nanoseconds = u64_at(times, 16 * nth + 8)?.cast_signed();
+        // All zero: the kernel has not filled it in.
+        (seconds != 0 || nanoseconds != 0).then_some((seconds, nanoseconds))
+    };
+    Raw { kernel: time(0), card: time(2) }
+}
+
+/// The three times of the message that holds them.
+fn times(mut control: &[u8]) -> Option<&[u8]> {
     while control.len() >= CMSG_HEADER_BYTES {
         let length = usize::try_from(u64_at(control, 0)?).ok()?;
         let (level, kind) = (u32_at(control, 8)?, u32_at(control, 12)?);
@@ -50,9 +71,7 @@ fn software_stamp(mut control: &[u8]) -> Option<(i64, i64)> {
         }
         let ours = (level, kind) == (u32::try_from(libc::SOL_SOCKET).ok()?, SCM_TIMESTAMPING);
         if ours && length >= CMSG_HEADER_BYTES + TIMESTAMPING_BYTES {
-            let seconds = u64_at(control, CMSG_HEADER_BYTES)?.cast_signed();
-            let nanoseconds = u64_at(control, CMSG_HEADER_BYTES + 8)?.cast_signed();
-            return (seconds != 0 || nanoseconds != 0).then_some((seconds, nanoseconds));
+            return control.get(CMSG_HEADER_BYTES..CMSG_HEADER_BYTES + TIMESTAMPING_BYTES);
         }
         control = control.get(length.next_multiple_of(8)..)?;
     }
@@ -95,34 +114,64 @@ mod tests {
         message
     }
 
-    fn times(software: (i64, i64)) -> Vec<u8> {
-        [software.0, software.1, 0, 0, 7, 7].iter().flat_map(|n| n.to_ne_bytes()).collect()
+    fn three(kernel: (i64, i64), card: (i64, i64)) -> Vec<u8> {
+        [kernel.0, kernel.1, 0, 0, card.0, card.1].iter().flat_map(|n| n.to_ne_bytes()).collect()
+    }
+
+    fn kernel(seconds: i64, nanoseconds: i64) -> Raw {
+        Raw { kernel: Some((seconds, nanoseconds)), card: None }
     }
 
     #[test]
-    fn the_software_stamp_and_the_bytes_are_found() {
-        let buffer = filled(&message(1, SCM_TIMESTAMPING, &times((1_700_000_000, 5))), b"data: x\n\n");
-        assert_eq!(read_filled(&buffer), Some(Filled { stamp: Some((1_700_000_000, 5)), bytes: 9 }));
+    fn the_kernels_stamp_and_the_bytes_are_found() {
+        let times = three((1_700_000_000, 5), (0, 0));
+        let buffer = filled(&message(1, SCM_TIMESTAMPING, &times), b"data: x\n\n");
+        assert_eq!(read_filled(&buffer), Some(Filled { stamps: kernel(1_700_000_000, 5), bytes: 9 }));
+    }
+
+    /// The control message as Linux 6.18 wrote it for a segment over loopback, with the last pair as timestamping.rst lays it
+    /// out for a card's stamp (no such card was here): length 64, SOL_SOCKET, SCM_TIMESTAMPING; the kernel's time, an unused
+    /// pair, the time of a card that counts TAI.
+    const STAMPED_BY_BOTH: [u8; 64] = [
+        64, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 37, 0, 0, 0, //
+        0x40, 0xfc, 0x64, 0x6a, 0, 0, 0, 0, 0x15, 0xcd, 0x5b, 0x07, 0, 0, 0, 0, //
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, //
+        0x64, 0xfc, 0x64, 0x6a, 0, 0, 0, 0, 0xb1, 0x68, 0xde, 0x3a, 0, 0, 0, 0,
+    ];
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_cards_stamp_is_found_beside_the_kernels() {
+        let read = read_filled(&filled(&STAMPED_BY_BOTH, b"x")).expect("whole");
+        assert_eq!(read.stamps.kernel, Some((1_785_003_072, 123_456_789)));
+        assert_eq!(read.stamps.card, Some((1_785_003_108, 987_654_321)));
+    }
+
+    #[test]
+    fn a_card_alone_has_its_stamp_and_the_kernel_none() {
+        let buffer = filled(&message(1, SCM_TIMESTAMPING, &three((0, 0), (9, 7))), b"x");
+        assert_eq!(read_filled(&buffer).expect("whole").stamps, Raw { kernel: None, card: Some((9, 7)) });
     }
 
     #[test]
     fn a_read_without_control_message_has_no_stamp() {
-        assert_eq!(read_filled(&filled(&[], b"x")), Some(Filled { stamp: None, bytes: 1 }));
+        assert_eq!(read_filled(&filled(&[], b"x")), Some(Filled { stamps: Raw::default(), bytes: 1 }));
     }
 
     #[test]
     fn a_stamp_of_zero_is_none() {
-        let buffer = filled(&message(1, SCM_TIMESTAMPING, &times((0, 0))), b"x");
-        assert_eq!(read_filled(&buffer).expect("whole").stamp, None);
+        let buffer = filled(&message(1, SCM_TIMESTAMPING, &three((0, 0), (0, 0))), b"x");
+        assert_eq!(read_filled(&buffer).expect("whole").stamps, Raw::default());
     }
 
     #[test]
     fn other_messages_are_passed_over() {
         let control = message(1, 99, &[0; 4]);
-        assert_eq!(read_filled(&filled(&control, b"")), Some(Filled { stamp: None, bytes: 0 }));
+        assert_eq!(read_filled(&filled(&control, b"")), Some(Filled { stamps: Raw::default(), bytes: 0 }));
+        let times = three((3, 4), (0, 0));
         assert_eq!(
-            software_stamp(&[message(1, 99, &[0; 8]), message(1, SCM_TIMESTAMPING, &times((3, 4)))].concat()),
-            Some((3, 4))
+            stamps(&[message(1, 99, &[0; 8]), message(1, SCM_TIMESTAMPING, &times)].concat()),
+            kernel(3, 4)
         );
     }
 

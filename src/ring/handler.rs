@@ -99,8 +99,10 @@ pub struct Job {
 pub struct Pass {
     /// When the pump went to wait.
     pub entered: Instant,
-    /// When it was to wake at the latest by its own will: the end of the coalescing window or the next due thing.
+    /// Before this instant no arrival was to wake it: the end of the coalescing window, or `harvested` where that came first.
     pub planned_wake: Instant,
+    /// When it was to wake if nothing arrived: the next due thing, or the longest sleep.
+    pub latest_wake: Instant,
     /// When it was back from the kernel, and the harvest began.
     pub harvested: Instant,
     /// When the last job was done.
@@ -127,6 +129,12 @@ pub trait Handler {
 
     /// When [`Handler::tick`] wants to run next; `None` = only when something arrives.
     fn wake(&self) -> Option<Instant>;
+
+    /// Whether something may arrive whose instant matters. While nothing does, a pump with nothing due sleeps until
+    /// [`Handler::wake`]: no event's interval has to be kept short.
+    fn is_listening(&self) -> bool {
+        true
+    }
 
     /// Does the one most overdue thing and says what it was; `None` when nothing is due at `now`.
     /// Called after a harvest (so that timers see what has arrived) until it answers `None`; after a millisecond of it

@@ -54,6 +54,21 @@ fn insertion_sort(reads: &mut [ReadBack]) {
     }
 }
 
+/// What the reads of a stream so far tell of the next.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Past {
+    /// The latest stamp.
+    pub(super) order: Instant,
+    /// Nothing that is still to be read arrived before.
+    pub(super) floor: Instant,
+}
+
+impl Default for Past {
+    fn default() -> Self {
+        Self { order: Instant::ZERO, floor: Instant::ZERO }
+    }
+}
+
 /// The place of one read among what is known of its stream and of the harvests.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Placed {
@@ -63,14 +78,22 @@ pub(super) struct Placed {
     pub(super) overtaken: bool,
 }
 
+impl Placed {
+    /// What is known behind this read. One that filled its buffer may have ended inside a segment, or inside several that
+    /// waited as one and kept the newest stamp only: what is left of them may have arrived as early as what was read.
+    pub(super) fn past(&self, is_full: bool) -> Past {
+        Past { order: self.order, floor: if is_full { self.arrival.earliest } else { self.order } }
+    }
+}
+
 /// Bounds a stamped read: `docs/METHOD.md`, "Instants of one request".
-pub(super) fn place(stamp: Instant, previous: Instant, swept: Instant, class: StampClass) -> Placed {
+pub(super) fn place(stamp: Instant, past: Past, swept: Instant, class: StampClass) -> Placed {
     // A segment can be stamped, and reach its socket only after the harvest that followed: then that harvest says
     // nothing of what came before it in the same read.
     let overtaken = stamp < swept;
-    let floor = if overtaken { previous } else { previous.max(swept) };
+    let floor = if overtaken { past.floor } else { past.floor.max(swept) };
     let arrival = Arrival { stamp, earliest: floor.min(stamp), class };
-    Placed { arrival, order: stamp.max(previous), overtaken }
+    Placed { arrival, order: stamp.max(past.order), overtaken }
 }
 
 #[cfg(test)]
@@ -83,7 +106,8 @@ mod tests {
     }
 
     fn placed(stamp: u64, previous: u64, swept: u64) -> (u64, u64, bool) {
-        let placed = place(ns(stamp), ns(previous), ns(swept), StampClass::Software);
+        let past = Past { order: ns(previous), floor: ns(previous) };
+        let placed = place(ns(stamp), past, ns(swept), StampClass::Software);
         assert_eq!(placed.arrival.stamp, ns(stamp));
         (placed.arrival.earliest.as_ns(), placed.order.as_ns(), placed.overtaken)
     }
@@ -102,6 +126,21 @@ mod tests {
     #[test]
     fn a_stamp_before_the_streams_last_keeps_its_bytes_in_order_and_its_bounds_straight() {
         assert_eq!(placed(35, 40, 10), (35, 40, false));
+    }
+
+    #[test]
+    fn what_a_full_buffer_left_unread_may_have_come_as_early_as_what_it_took() {
+        // Segments of 100, 200 and 300 wait as one stamped 300; the buffer takes the first of them, and the next read the rest
+        // and one of 400. The segment of 200 must lie in the second read's interval.
+        let past = |floor| Past { order: ns(floor), floor: ns(floor) };
+        let first = place(ns(300), past(50), ns(80), StampClass::Software);
+        let second = place(ns(400), first.past(true), ns(80), StampClass::Software);
+        assert_eq!((second.arrival.earliest, second.arrival.stamp, second.order), (ns(80), ns(400), ns(400)));
+        let third = place(ns(350), second.past(true), ns(80), StampClass::Software);
+        assert_eq!((third.arrival.earliest, third.order), (ns(80), ns(400)), "order is kept all the same");
+        // A read that left room has taken all there was.
+        let next = place(ns(400), first.past(false), ns(80), StampClass::Software);
+        assert_eq!(next.arrival.earliest, ns(300));
     }
 
     fn read(slot: u32, order: u64) -> ReadBack {

@@ -9,10 +9,11 @@ use super::harvest::{Harvest, Other};
 use super::kernel_cost::KernelCost;
 use super::queue::DEFERRED_AT_ONCE;
 use super::{Coalesce, Conn, Counters, Departure, Handler, Job, JobClass, Pass, Payload, Read, Ring};
-use crate::clock::{self, RealtimeOffset};
+use crate::clock::{self, CardClock, CardOffset, RealtimeOffset};
 use crate::time::{Instant, Span};
 use std::num::NonZeroU64;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How a [`Pump`] waits.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct PumpConfig {
     pub longest_sleep: Span,
     /// Whether the kernel's time is told, by reading the thread's CPU clock in one pass of sixteen; without, it is zero.
     pub cpu_clock: bool,
+    /// The clock of the network card, where it stamps; opened by whoever knows the card.
+    pub card: Option<Arc<CardClock>>,
 }
 
 impl Default for PumpConfig {
@@ -37,6 +40,7 @@ impl Default for PumpConfig {
             busy_poll: false,
             longest_sleep: Span::from_us(500),
             cpu_clock: true,
+            card: None,
         }
     }
 }
@@ -55,6 +59,8 @@ pub struct Pump<P: Payload> {
     config: PumpConfig,
     coalescing: Coalescing,
     offset: RealtimeOffset,
+    /// The card's clock and the way from it; the way is missing while the card does not answer.
+    card: Option<(Arc<CardClock>, Option<CardOffset>)>,
     next_offset: Instant,
     harvest: Harvest,
     departures: Vec<(Conn, Departure)>,
@@ -79,6 +85,10 @@ impl<P: Payload> Pump<P> {
             memory: Rc::clone(ring.memory()),
             ring,
             coalescing: Coalescing::new(config.coalesce),
+            card: config.card.clone().map(|clock| {
+                let way = CardOffset::measure(&clock);
+                (clock, way)
+            }),
             config,
             offset: RealtimeOffset::measure(),
             next_offset: now + OFFSET_BEAT,
@@ -97,7 +107,8 @@ impl<P: Payload> Pump<P> {
         self.prepare(handler);
         let measured_from = self.is_measured().then(clock::thread_cpu);
         let entered = clock::now();
-        let gathering_ends = self.wait(entered, handler.wake());
+        let latest_wake = self.latest_wake(entered, handler.wake(), handler.is_listening());
+        let gathering_ends = self.wait(entered, latest_wake);
         let measured = measured_from.map(|from| clock::thread_cpu() - from - self.cpu_reading);
         let harvested = clock::now();
         let came = self.gather(harvested);
@@ -114,6 +125,7 @@ impl<P: Payload> Pump<P> {
         let pass = Pass {
             entered,
             planned_wake: gathering_ends.min(harvested),
+            latest_wake,
             harvested,
             ended: work.begun,
             kernel,
@@ -148,10 +160,22 @@ impl<P: Payload> Pump<P> {
         &self.offset
     }
 
+    /// How the card's stamps are mapped, how well, and how often its clock was set; `None` = it stamps nothing.
+    #[must_use]
+    pub fn card_offset(&self) -> Option<&CardOffset> {
+        self.card.as_ref().and_then(|(_, way)| way.as_ref())
+    }
+
     /// Does what is better done late than in the way of a wake-up.
     fn prepare<H: Handler<Payload = P>>(&mut self, handler: &mut H) {
         if self.ended >= self.next_offset {
             self.offset.refresh();
+            if let Some((clock, way)) = &mut self.card {
+                match way {
+                    Some(way) => way.refresh(clock),
+                    None => *way = CardOffset::measure(clock),
+                }
+            }
             self.next_offset = self.ended + OFFSET_BEAT;
         }
         self.ring.resume(self.ended);
@@ -173,11 +197,22 @@ impl<P: Payload> Pump<P> {
         self.kernel_cost.estimate(came, waited)
     }
 
-    /// Sleeps in the ring; gives the end of the gathering, before which no arrival was to wake us.
-    fn wait(&mut self, entered: Instant, due: Option<Instant>) -> Instant {
-        let latest = due
-            .map_or(entered + self.config.longest_sleep, |due| due.min(entered + self.config.longest_sleep));
-        if latest <= entered || self.is_behind || self.config.busy_poll {
+    /// When the pass that begins is to wake though nothing has arrived; `entered` where it must not sleep at all.
+    fn latest_wake(&self, entered: Instant, due: Option<Instant>, is_listening: bool) -> Instant {
+        if self.is_behind || self.config.busy_poll {
+            return entered;
+        }
+        let longest = entered + self.config.longest_sleep;
+        match due {
+            Some(due) if is_listening => due.min(longest).max(entered),
+            Some(due) => due.max(entered),
+            None => longest,
+        }
+    }
+
+    /// Sleeps in the ring until `latest`; gives the end of the gathering, before which no arrival was to wake us.
+    fn wait(&mut self, entered: Instant, latest: Instant) -> Instant {
+        if latest <= entered {
             self.ring.queue.sweep();
             return entered;
         }
@@ -195,7 +230,8 @@ impl<P: Payload> Pump<P> {
     fn gather(&mut self, harvested: Instant) -> usize {
         let mut began = harvested;
         let room = self.memory.count() / 2;
-        let sight = Sight { offset: &self.offset, harvested, swept: self.swept };
+        let card = self.card.as_ref().and_then(|(_, way)| way.as_ref());
+        let sight = Sight { offset: &self.offset, card, harvested, swept: self.swept };
         let came = self.ring.collect(sight, &mut self.harvest);
         self.is_behind = false;
         while self.ring.queue.is_work_deferred() {
@@ -203,6 +239,10 @@ impl<P: Payload> Pump<P> {
                 // The buffers would run out: these reads first, the rest in the next turn.
                 self.is_behind = true;
                 break;
+            }
+            if self.ring.has_unasked_sends() {
+                // One that waited for another's completion would leave with the sweep, and the clock be read too late.
+                self.ring.flush();
             }
             self.ring.queue.sweep();
             if self.ring.collect(sight, &mut self.harvest) < DEFERRED_AT_ONCE {

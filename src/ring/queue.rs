@@ -49,8 +49,18 @@ impl Queue {
         Ok(Self { uring, min_wait, backlog: VecDeque::new(), enters: 0, overflows: 0, lost: 0 })
     }
 
+    /// Whether one enter can gather and wait.
+    pub(super) const fn min_wait(&self) -> bool {
+        self.min_wait
+    }
+
     pub(super) fn submitter(&self) -> Submitter<'_> {
         self.uring.submitter()
+    }
+
+    /// Whether the next entry finds no room.
+    pub(super) fn is_full(&mut self) -> bool {
+        !self.backlog.is_empty() || self.uring.submission().is_full()
     }
 
     /// Queues `entry`; submits what is queued when there is no room.

@@ -53,6 +53,11 @@ impl<T> Slots<T> {
         if slot.generation == generation { slot.value.as_mut() } else { None }
     }
 
+    /// What is in the slots.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|slot| slot.value.as_ref())
+    }
+
     /// How many slots are taken.
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.vacant.len()

@@ -1,8 +1,9 @@
 //! TCP sockets with the options that a run wants.
 //!
 //! It must not know the ring: it asks the kernel directly.
-#![allow(unsafe_code, reason = "two socket options that rustix does not have")]
+#![allow(unsafe_code, reason = "socket options that rustix does not have")]
 
+use super::paths::INFO_BYTES;
 use super::{PortUse, Stamps};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -64,9 +65,13 @@ fn tcp(address: &SocketAddr, stamps: Stamps) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, Some(ipproto::TCP))?;
     sockopt::set_tcp_nodelay(&socket, true)?;
-    if stamps == Stamps::Software {
+    if stamps != Stamps::Off {
         // Made in the kernel's receive path (RX_SOFTWARE), and handed out with each read (SOFTWARE).
-        let wanted = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        let mut wanted = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        if stamps == Stamps::Hardware {
+            // The card's, as it made it, in the same control message.
+            wanted |= libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+        }
         set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, wanted.cast_signed())?;
     }
     Ok(socket)
@@ -82,4 +87,15 @@ fn set_option(socket: &OwnedFd, level: i32, name: i32, value: i32) -> Result<(),
     } else {
         Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
     }
+}
+
+/// What TCP tells of a connection (`TCP_INFO`): as many bytes as this kernel has of it.
+pub(super) fn tcp_info<'a>(socket: &OwnedFd, into: &'a mut [u8; INFO_BYTES]) -> Option<&'a [u8]> {
+    let mut length = libc::socklen_t::try_from(INFO_BYTES).expect("some hundred bytes");
+    let bytes = into.as_mut_ptr().cast();
+    // SAFETY: the kernel writes at most `length` bytes, which is what there is room for, and says how many.
+    let status = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, bytes, &raw mut length)
+    };
+    if status == 0 { into.get(..usize::try_from(length).ok()?) } else { None }
 }

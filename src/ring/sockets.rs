@@ -5,24 +5,26 @@
 
 use super::buffers::{Buffers, GROUP};
 use super::control::CONTROL_BYTES;
+use super::harvest::Past;
+use super::paths::INFO_BYTES;
 use super::payloads::Payloads;
 use super::queue::Queue;
 use super::slots::Slots;
 use super::token::{Kind, Token};
-use super::{Conn, Counters, Departure, Payload, PortUse, RingConfig, RingError, Stamps, socket};
+use super::{Conn, Counters, Departure, Paths, Payload, PortUse, RingConfig, RingError, Stamps, socket};
 use crate::clock;
 use crate::time::{Instant, Span};
 use io_uring::types::Fd;
 use io_uring::{opcode, squeue};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{Shutdown, SocketAddrAny};
+use rustix::net::SocketAddrAny;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 /// Names a listener of one ring.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Listener {
+pub(super) struct Listener {
     pub(super) slot: u32,
     pub(super) generation: u32,
 }
@@ -32,16 +34,14 @@ pub struct Listener {
 pub(super) struct Stream {
     pub(super) fd: OwnedFd,
     pub(super) state: State,
-    /// FIN is to follow the last send.
-    shut: bool,
-    /// The latest stamp of a read.
-    pub(super) stamp: Instant,
+    /// What its reads so far tell of the next.
+    pub(super) past: Past,
     /// The send under way, first, and the last that waits for it.
     sending: Option<(u32, u32)>,
 }
 
 // Ten thousand open streams must not show in our memory.
-const _: () = assert!(size_of::<Option<Stream>>() <= 40);
+const _: () = assert!(size_of::<Option<Stream>>() <= 48);
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum State {
@@ -81,6 +81,8 @@ pub struct Ring<P: Payload> {
     /// Receives, accepts, connects and sends that the kernel has.
     pub(super) in_flight: usize,
     pub(super) counters: Counters,
+    survey: bool,
+    paths: Paths,
 }
 
 /// How long a listener rests after an accept that failed for want of files or memory.
@@ -118,33 +120,22 @@ impl<P: Payload> Ring<P> {
             starved: VecDeque::new(),
             in_flight: 0,
             counters: Counters::default(),
+            survey: config.survey,
+            paths: Paths::default(),
         })
     }
 
-    /// Listens on `address` (port 0 = any) and accepts until the ring ends or [`Ring::unlisten`]; gives the real address.
+    /// Listens on `address` (port 0 = any) and accepts until the ring ends; gives the real address.
     ///
     /// # Errors
     /// What the kernel says of the address.
-    pub fn listen(
-        &mut self,
-        address: SocketAddr,
-        port: PortUse,
-    ) -> Result<(Listener, SocketAddr), RingError> {
+    pub fn listen(&mut self, address: SocketAddr, port: PortUse) -> Result<SocketAddr, RingError> {
         let (fd, real) = socket::to_listen(&address, port, self.stamps)
             .map_err(|errno| RingError::Listen(address, errno))?;
         let (slot, generation) = self.listeners.insert(fd);
-        let listener = Listener { slot, generation };
-        self.accept(listener);
+        self.accept(Listener { slot, generation });
         self.flush();
-        Ok((listener, real))
-    }
-
-    /// Stops accepting; connections already accepted stay.
-    pub fn unlisten(&mut self, listener: Listener) {
-        if let Some(fd) = self.listeners.remove(listener.slot, listener.generation) {
-            self.cancel(accept_token(listener));
-            self.close_fd(fd);
-        }
+        Ok(real)
     }
 
     /// Begins to connect, from `from` if given; [`super::Handler::connected`] tells the outcome.
@@ -182,17 +173,12 @@ impl<P: Payload> Ring<P> {
         }
     }
 
-    /// Tells the peer that nothing more will be sent (FIN), once all sends of `conn` are over; reading goes on.
-    pub fn shutdown(&mut self, conn: Conn) {
-        if let Some(stream) = self.streams.get_mut(conn.slot, conn.generation) {
-            stream.shut = true;
-            shut_when_idle(stream);
-        }
-    }
-
     /// Closes `conn`: sends under way are cut off, and nothing more is heard of it.
     pub fn close(&mut self, conn: Conn) {
         let Some(stream) = self.streams.remove(conn.slot, conn.generation) else { return };
+        if self.survey && stream.state != State::Connecting {
+            ask_tcp(&stream, &mut self.paths);
+        }
         match stream.state {
             State::Connecting => self.cancel(token(Kind::Connect, conn)),
             State::Reading => self.cancel(token(Kind::Receive, conn)),
@@ -257,8 +243,19 @@ impl<P: Payload> Ring<P> {
         !self.asked.is_empty()
     }
 
+    /// What TCP told of the connections closed so far and of those that are open: asked once, at the end.
+    #[must_use]
+    pub fn survey(&self) -> Paths {
+        let mut paths = self.paths;
+        self.streams
+            .iter()
+            .filter(|stream| stream.state != State::Connecting)
+            .for_each(|stream| ask_tcp(stream, &mut paths));
+        paths
+    }
+
     pub(super) fn add(&mut self, fd: OwnedFd, state: State) -> Conn {
-        let stream = Stream { fd, state, shut: false, stamp: Instant::ZERO, sending: None };
+        let stream = Stream { fd, state, past: Past::default(), sending: None };
         let (slot, generation) = self.streams.insert(stream);
         Conn { slot, generation }
     }
@@ -324,9 +321,8 @@ impl<P: Payload> Ring<P> {
         assert_eq!(first, index, "sends of one connection end in order");
         let next = self.payloads.next(index);
         stream.sending = next.map(|next| (next, last));
-        match next {
-            Some(next) => self.begin_send(conn, next),
-            None => shut_when_idle(stream),
+        if let Some(next) = next {
+            self.begin_send(conn, next);
         }
     }
 
@@ -351,8 +347,16 @@ impl<P: Payload> Ring<P> {
     /// As [`Queue::push`].
     unsafe fn ask(&mut self, entry: squeue::Entry, token: Token) {
         self.in_flight += 1;
+        self.make_room();
         // SAFETY: our caller's promise.
         unsafe { self.queue.push(entry.user_data(token.pack())) };
+    }
+
+    /// A full queue is submitted by the next entry: sends in it must not leave before the clock was read for them.
+    fn make_room(&mut self) {
+        if !self.asked.is_empty() && self.queue.is_full() {
+            self.flush();
+        }
     }
 
     /// Cancels what goes by `token`; its completion still comes.
@@ -366,6 +370,7 @@ impl<P: Payload> Ring<P> {
 
     /// Queues an entry whose completion matters to nobody.
     fn push_unheard(&mut self, entry: squeue::Entry) {
+        self.make_room();
         let quiet = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(Token::UNHEARD.pack());
         // SAFETY: cancels and closes point to nothing.
         unsafe { self.queue.push(quiet) };
@@ -380,11 +385,9 @@ impl<P: Payload> Ring<P> {
     }
 }
 
-fn shut_when_idle(stream: &Stream) {
-    if stream.shut && stream.sending.is_none() {
-        // A peer that is gone already needs no FIN.
-        let _ = rustix::net::shutdown(&stream.fd, Shutdown::Write);
-    }
+fn ask_tcp(stream: &Stream, paths: &mut Paths) {
+    let mut info = [0; INFO_BYTES];
+    socket::tcp_info(&stream.fd, &mut info).into_iter().for_each(|info| paths.see(info));
 }
 
 fn token(kind: Kind, conn: Conn) -> Token {

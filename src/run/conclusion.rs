@@ -4,12 +4,15 @@
 
 use super::fleet::Left;
 use super::histograms::Histograms;
+use super::imagination::Imagination;
+use super::surroundings::Seen;
 use super::target::Target;
 use super::{Interrupts, simulator};
-use crate::analysis::{Facts, Findings, ShardFacts, StageFacts};
+use crate::analysis::{Facts, Findings, ShardFacts, StageFacts, Stolen, TcpFacts};
 use crate::plan::Plan;
 use crate::record::{Audit, Recorder};
-use crate::report::{self, About, AboutShard, AboutStage, Ended, Stamps, Summary, html};
+use crate::report::{self, About, AboutShard, AboutStage, Ended, RingAudit, Stamps, Summary, html};
+use crate::ring::{Counters, Paths};
 use crate::schedule::{Extent, Load};
 use crate::shard::{Measured, Orders};
 use crate::sim::SimHandle;
@@ -22,6 +25,10 @@ use std::path::PathBuf;
 pub struct Done {
     /// What was found.
     pub summary: Summary,
+    /// The same, as it was found.
+    pub findings: Findings,
+    /// Whether it was ended because enough was seen.
+    pub was_cut: bool,
     /// Where it was written.
     pub dir: PathBuf,
     /// What went wrong on our own side, in words: a shard that failed, rows or files that could not be written.
@@ -33,11 +40,22 @@ pub struct Story<'a> {
     pub plan: &'a Plan,
     pub host: &'a report::Host,
     pub id: String,
-    pub target: Target,
+    pub target: &'a Target,
+    /// Whether it was ended because enough was seen.
+    pub was_cut: bool,
     pub orders: &'a Orders,
     pub start: Instant,
     pub start_unix_ns: u64,
     pub ended: Instant,
+    /// What was seen of the host beside it.
+    pub seen: Seen,
+}
+
+/// The threads that took what the shards gave away.
+pub struct Gatherers {
+    pub histograms: Histograms,
+    pub writer: RowWriter,
+    pub imagination: Imagination,
 }
 
 /// The shards' own, in order, one place for each kind.
@@ -50,19 +68,21 @@ struct Merged {
     clock_bound: Span,
     clock_steps: u64,
     stamps: Stamps,
+    tcp: TcpFacts,
 }
 
 impl Story<'_> {
     /// Merges, analyses and writes.
     pub fn conclude(
-        self,
+        mut self,
         left: Vec<Left>,
-        histograms: Histograms,
-        writer: RowWriter,
+        gatherers: Gatherers,
         sim: Option<SimHandle>,
         interrupts: &Interrupts,
         results: &Results,
     ) -> Done {
+        let Gatherers { histograms, writer, imagination } = gatherers;
+        let told = imagination.finish();
         let mut failures = Vec::new();
         let mut merged = Merged::default();
         for left in left {
@@ -75,29 +95,48 @@ impl Story<'_> {
         if let Some(first) = merged.facts.first_mut() {
             first.rows_dropped = rows.dropped + rows.lost;
         }
+        let seen = std::mem::take(&mut self.seen);
+        for (facts, (steal, neighbours)) in merged.facts.iter_mut().zip(seen.shards) {
+            (facts.steal, facts.neighbours) = (steal, neighbours);
+        }
         let interrupted = interrupts.count() > 0;
         let facts = Facts {
-            stages: self.stage_facts(interrupted),
+            stages: self.stage_facts(interrupted || self.was_cut, &seen.stolen),
+            host: seen.host,
+            tcp: merged.tcp,
+            idle_ttft: self.target.probe.as_ref().and_then(|found| found.idle_ttft),
             shards: merged.facts,
+            stamps: self.plan.client.stamps,
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
-            interrupted: interrupted.then_some(self.ended),
+            interrupted: (interrupted || self.was_cut).then_some(self.ended),
+            slo: self.plan.slo.clone(),
         };
-        let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
+        let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
+        if told.lost == 0 {
+            findings = findings.beside(&told.imagined);
+        }
         let simulator = sim.and_then(|sim| simulator::end(sim, &mut failures));
         let ended = match (interrupted, failures.is_empty()) {
             (true, _) => Ended::Interrupted,
             (false, false) => Ended::Failed,
             (false, true) => Ended::Complete,
         };
-        let about = self.about(ended, merged.about, merged.stamps, simulator);
+        let was_cut = self.was_cut;
+        let mut about = self.about(ended, merged.about, merged.stamps, simulator);
+        about.caveats.extend(unimagined(told.lost));
         let summary = Summary::of(&findings, &merged.recorders, &facts, about);
-        failures.extend(results.write_summary(&summary).err().map(|error| error.to_string()));
+        failures.extend(
+            results
+                .write_summary(&summary)
+                .err()
+                .map(|error| format!("{error}; what is printed is all there is of the run's figures")),
+        );
         failures.extend(write_page(results).err().map(|error| error.to_string()));
-        Done { summary, dir: results.dir().to_path_buf(), failures }
+        Done { summary, findings, was_cut, dir: results.dir().to_path_buf(), failures }
     }
 
-    fn stage_facts(&self, interrupted: bool) -> Vec<StageFacts> {
+    fn stage_facts(&self, interrupted: bool, stolen: &[Option<Stolen>]) -> Vec<StageFacts> {
         let schedule = &self.orders.schedule;
         let counts = if schedule.is_open() { schedule.counts() } else { Vec::new() };
         let facts = schedule.stages().iter().enumerate().map(|(nth, stage)| StageFacts {
@@ -112,6 +151,7 @@ impl Story<'_> {
                 }
             },
             due: counts.get(nth).copied().filter(|_| !interrupted),
+            stolen: stolen.get(nth).copied().flatten(),
         });
         facts.collect()
     }
@@ -136,6 +176,9 @@ impl Story<'_> {
             },
         });
         let mut caveats = plan.caveats.clone();
+        if self.was_cut {
+            caveats.push("ended before its time: it had missed so often that it could only lose".into());
+        }
         if !self.target.workload.input_is_exact()
             && self.target.probe.as_ref().is_none_or(|found| found.fit.is_none())
         {
@@ -203,22 +246,32 @@ impl Merged {
         histograms: &Histograms,
         failures: &mut Vec<String>,
     ) {
-        let Left { number, cpu, outcome } = left;
-        let mut facts = ShardFacts::default();
-        let mut about = AboutShard { cpu: Some(cpu as u64), ..AboutShard::default() };
+        let Left { number, cpu, outcome, silent } = left;
+        let mut facts = ShardFacts { cpu: Some(cpu), stuck: silent, ..ShardFacts::default() };
+        let mut about = AboutShard::default();
         let mut measured = None;
         match outcome {
-            None => facts.failed = Some("it did not end in time, and what it counted is not here".into()),
+            None => {
+                facts.failed =
+                    Some("it stopped beating and did not end, and what it counted is not here".into())
+            }
             Some(outcome) => {
                 let counters = outcome.counters;
                 facts.reads = counters.reads;
                 facts.lost_stamps = counters.stamps_lost;
                 facts.queue_overflows = counters.cq_overflows + counters.cq_lost;
+                about.ring = ring_audit(&counters);
                 facts.failed = outcome.died;
                 about.cpu_time_ns = Some(outcome.cpu_time.as_ns());
+                about.kernel_share = outcome.cpu_times.and_then(|times| times.kernel_share());
                 about.buffer_shortages = counters.enobufs;
-                self.stamps.software += counters.reads - counters.stamps_lost;
-                self.stamps.user += counters.stamps_lost;
+                self.stamps.hardware += counters.stamped_by_card;
+                self.stamps.software += counters.stamped_by_kernel;
+                self.stamps.user += counters.reads - counters.stamped_by_card - counters.stamped_by_kernel;
+                let Paths { connections, retransmits, min_rtt } = outcome.paths;
+                self.tcp.connections += connections;
+                self.tcp.retransmits += retransmits;
+                self.tcp.min_rtt = self.tcp.min_rtt.into_iter().chain(min_rtt).min();
                 self.clock_bound = self.clock_bound.max(outcome.clock_bound);
                 self.clock_steps = self.clock_steps.max(outcome.clock_steps);
                 measured = outcome.measured;
@@ -228,8 +281,7 @@ impl Merged {
             facts.failed.as_ref().map(|why| format!("shard {number} failed: {why}; the others report")),
         );
         // A shard that left nothing still has its place, empty, among the others.
-        let mut measured =
-            measured.unwrap_or_else(|| Measured::new(&orders.schedule, start, number, orders.shards));
+        let mut measured = measured.unwrap_or_else(|| Measured::new(orders, start, number));
         histograms.last(measured.take_interval());
         let Measured { recorder, audit, .. } = measured;
         self.recorders.push(recorder);
@@ -237,6 +289,46 @@ impl Merged {
         self.facts.push(facts);
         self.about.push(about);
     }
+}
+
+/// What the ring counted, but for what has a place of its own in the shard's audit: reads, lost stamps, want of buffers.
+fn ring_audit(counters: &Counters) -> RingAudit {
+    // Taken apart by name, so that a new counter cannot be forgotten here.
+    let Counters {
+        enters,
+        reads: _,
+        stamps_lost: _,
+        stamped_by_card: _,
+        stamped_by_kernel: _,
+        overtaken,
+        enobufs: _,
+        rearmed,
+        cq_overflows,
+        cq_lost,
+        // A client listens nowhere.
+        accepts_failed: _,
+        sends,
+        bytes_sent,
+        stale,
+        open,
+    } = *counters;
+    RingAudit {
+        enters,
+        sends,
+        bytes_sent,
+        receives_rearmed: rearmed,
+        reads_overtaken: overtaken,
+        stale_completions: stale,
+        completions_delayed: cq_overflows,
+        completions_lost: cq_lost,
+        connections_left: open,
+    }
+}
+
+fn unimagined(lost: u64) -> Option<String> {
+    (lost > 0).then(|| {
+        format!("what other clients would have said is not told: {lost} of the events did not reach the thread that plays them")
+    })
 }
 
 fn lost_rows(rows: &RowsWritten) -> Option<String> {

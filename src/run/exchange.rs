@@ -4,14 +4,12 @@
 
 use super::Interrupts;
 use crate::clock;
+use crate::shard::DRAIN;
 use crate::time::{Instant, Span};
 use crate::wire::{Bears, Closed, ErrorClass, Expect, Heard, Progress, Reply, Response};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
-
-/// How long the end of a body may trail its terminal event, as for a shard.
-const DRAIN: Span = Span::from_ms(50);
 
 /// One answer.
 #[derive(Debug)]

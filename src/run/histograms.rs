@@ -12,9 +12,12 @@ use std::thread::{Builder, JoinHandle};
 
 /// Where the shards' intervals wait: one message a second and shard, which the disk has not taken yet.
 pub struct Intervals {
-    given: Sender<(u32, Interval)>,
-    taken: Receiver<(u32, Interval)>,
+    given: Sender<Message>,
+    taken: Receiver<Message>,
 }
+
+/// An interval and its number; `None` = no more is waited for, even if a shard that is stuck could still send.
+type Message = Option<(u32, Interval)>;
 
 impl Intervals {
     /// None yet.
@@ -27,7 +30,7 @@ impl Intervals {
     pub fn sink(&self) -> IntervalSink {
         let given = self.given.clone();
         // The collector lives until its last sender is gone; if it has died, its words are in `finish`.
-        Box::new(move |nth, interval| drop(given.send((nth, interval))))
+        Box::new(move |nth, interval| drop(given.send(Some((nth, interval)))))
     }
 
     /// Starts the thread that writes them to `log`; they come from `shards` shards.
@@ -44,7 +47,7 @@ impl Intervals {
 
 /// The collector of a run's intervals.
 pub struct Histograms {
-    given: Sender<(u32, Interval)>,
+    given: Sender<Message>,
     thread: JoinHandle<Result<(), StoreError>>,
 }
 
@@ -52,7 +55,7 @@ impl Histograms {
     /// Adds the interval that was going on when a shard ended.
     pub fn last(&self, (nth, interval): (u32, Interval)) {
         // As in `sink`.
-        let _ = self.given.send((nth, interval));
+        let _ = self.given.send(Some((nth, interval)));
     }
 
     /// Writes what is left.
@@ -61,19 +64,16 @@ impl Histograms {
     /// The log cannot be written.
     pub fn finish(self) -> Result<(), StoreError> {
         let Self { given, thread } = self;
-        drop(given);
+        // As in `sink`.
+        let _ = given.send(None);
         thread.join().expect("the collector of intervals does not panic")
     }
 }
 
-fn collect(
-    mut log: HistogramLog,
-    shards: usize,
-    taken: &Receiver<(u32, Interval)>,
-) -> Result<(), StoreError> {
+fn collect(mut log: HistogramLog, shards: usize, taken: &Receiver<Message>) -> Result<(), StoreError> {
     let mut open: BTreeMap<u32, (usize, Interval)> = BTreeMap::new();
     let mut failed = Ok(());
-    for (nth, interval) in taken {
+    for (nth, interval) in taken.iter().map_while(|message| message) {
         let (count, sum) = open.entry(nth).or_default();
         *count += 1;
         sum.merge(&interval);
@@ -93,4 +93,26 @@ fn write(log: &mut HistogramLog, nth: u32, interval: &Interval) -> Result<(), St
         INTERVAL,
         interval.histograms().filter(|(_, values)| values.count() > 0),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Results;
+
+    #[test]
+    fn a_shard_that_is_stuck_does_not_keep_the_log_open() {
+        let dir = std::env::temp_dir().join(format!("lowrho-histograms-{}", std::process::id()));
+        let results = Results::create(&dir).unwrap();
+        let intervals = Intervals::new();
+        let (mut well, stuck) = (intervals.sink(), intervals.sink());
+        let log = results.start_histograms(0).unwrap();
+        let histograms = intervals.collect(log, 2).unwrap();
+        well(0, Interval::default());
+        histograms.last((1, Interval::default()));
+        // It would hang here for as long as the stuck shard has its end.
+        histograms.finish().unwrap();
+        drop(stuck);
+        std::fs::remove_dir_all(dir).unwrap();
+    }
 }

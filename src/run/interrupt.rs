@@ -2,7 +2,8 @@
 //!
 //! It must not stop anything itself, but for the third.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use std::io;
 use std::process;
@@ -27,6 +28,8 @@ impl Interrupts {
     /// The system refuses a handler or a thread.
     pub fn catch() -> io::Result<Self> {
         let interrupts = Self::default();
+        // A file that may grow no further is an error of the write to it, not the end of the program.
+        flag::register(SIGXFSZ, Arc::default())?;
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         let seen = interrupts.clone();
         Builder::new().name("lowrho-signals".into()).spawn(move || {

@@ -3,36 +3,49 @@
 //! It decides no number: it carries facts from where they are made to where they are judged.
 
 mod address;
+mod card;
 mod conclusion;
 mod error;
+mod examination;
 mod exchange;
 mod fleet;
+mod floor;
 mod histograms;
+mod imagination;
 mod interrupt;
 mod off_core;
 mod probe;
 mod simulator;
+mod surroundings;
+mod sweep;
 mod target;
 
 pub use conclusion::Done;
 pub use error::RunError;
+pub use examination::examine;
+pub use floor::floor;
 pub use interrupt::Interrupts;
 pub use simulator::config as simulator_config;
+pub use sweep::{Swept, outcome, sweep};
 
 use crate::clock;
+use crate::host::{Facts, Route};
 use crate::plan::{Output, Plan};
 use crate::report;
 use crate::schedule::Extent;
-use crate::shard::{Control, Orders, RowSink};
-use crate::store::{Existing, Results, RowQueue};
+use crate::shard::{Control, Orders, RowSink, Sinks, windows};
+use crate::sim::SimHandle;
+use crate::store::{Results, RowQueue};
 use crate::time::Span;
 use crate::watch::{Progress, Show};
-use conclusion::Story;
+use conclusion::{Gatherers, Story};
 use fleet::Fleet;
 use histograms::Intervals;
+use imagination::Traffics;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use surroundings::Surroundings;
 use target::Target;
 
 /// How progress is shown, and where.
@@ -43,7 +56,7 @@ pub struct Screen<W> {
     pub out: W,
 }
 
-/// Makes one run of `plan` on `host`. `prompts` is the text of the plan's file of prompts, if it has one.
+/// Makes one run of `plan` on `host`, of which `facts` were read before any thread was pinned. `prompts` is the text of the plan's file of prompts, if it has one.
 ///
 /// # Errors
 /// Nothing was measured: the target cannot be driven, or we cannot drive it.
@@ -51,9 +64,21 @@ pub fn run(
     plan: &Plan,
     prompts: Option<&str>,
     host: &report::Host,
+    facts: &Facts,
     interrupts: &Interrupts,
     screen: Screen<impl Write + Send + 'static>,
 ) -> Result<Done, RunError> {
+    let (mut plan, sim) = prepare(plan)?;
+    let id = name(clock::unix_ns());
+    let target = Target::look(&plan, prompts, &id, interrupts)?;
+    plan.caveats.extend(examination::preflight(facts, &plan, target.address));
+    let results = directory(&plan.output, &target.model)?;
+    let scene = Scene { plan: &plan, id, target: &target, host, results: &results };
+    measure(scene, sim, interrupts, screen, &|_, _| false)
+}
+
+/// Keeps off the shards' cores and starts the simulator, if the plan has one: then the plan is its address'.
+fn prepare(plan: &Plan) -> Result<(Plan, Option<SimHandle>), RunError> {
     let sim_cpus = plan.sim.iter().flat_map(|sim| sim.cpus.iter().copied());
     off_core::stay_off(plan.client.cpus.iter().copied().chain(sim_cpus));
     let sim = simulator::start(plan.sim.as_ref())?;
@@ -61,27 +86,52 @@ pub fn run(
     if let Some(sim) = &sim {
         plan.target.endpoint.port = sim.address().port();
     }
-    let id = name(clock::unix_ns());
-    let target = Target::look(&plan, prompts, &id, interrupts)?;
-    let results = directory(&plan.output, &target.model)?;
-    results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
+    Ok((plan, sim))
+}
 
-    let orders = Arc::new(orders(&plan, &target));
+/// What one measurement is made of: a plan, what is known of its target, and where its results go.
+struct Scene<'a> {
+    plan: &'a Plan,
+    id: String,
+    target: &'a Target,
+    host: &'a report::Host,
+    results: &'a Results,
+}
+
+/// Measures: from the shards' start to the summary. `sim` ends with it. See [`Fleet::conduct`] for `cut`.
+fn measure(
+    scene: Scene<'_>,
+    sim: Option<SimHandle>,
+    interrupts: &Interrupts,
+    screen: Screen<impl Write + Send + 'static>,
+    cut: &dyn Fn(Span, u64) -> bool,
+) -> Result<Done, RunError> {
+    let Scene { plan, id, target, host, results } = scene;
+    let route = Route::to(target.address);
+    // Until the shards have ended: dropped, it leaves the card as it was.
+    let stamping = card::stamping(plan, &route)?;
+    results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
+    results.keep_space().map_err(RunError::of_store)?;
+    let card = stamping.as_ref().map(|stamping| stamping.clock.clone());
+    let orders = Arc::new(Orders { card, ..orders(plan, target) });
     let (rows, intervals) = (RowQueue::new(plan.output.records), Intervals::new());
-    let sinks = || (row_sink(&rows), intervals.sink());
+    let traffics = Traffics::new(plan.client.cpus.len());
+    let sinks =
+        |shard| Sinks { rows: row_sink(&rows), intervals: intervals.sink(), traffic: traffics.sink(shard) };
     let fleet = Fleet::start(orders.clone(), &plan.client.cpus, plan.client.waiting, sinks, interrupts)?;
 
     let start = fleet.begin();
     let start_unix_ns = unix_ns_at(start);
-    let writer = fleet.or_end(results.start_records(rows, start, || ()).map_err(RunError::of_store))?;
+    let writer = fleet.or_end(results.start_records(rows, start).map_err(RunError::of_store))?;
     let log = fleet.or_end(results.start_histograms(start_unix_ns).map_err(RunError::of_store))?;
     let histograms = intervals.collect(log, plan.client.cpus.len());
     let no_thread = |error: std::io::Error| RunError::Own(format!("no thread is to be had: {error}"));
     let histograms = fleet.or_end(histograms.map_err(no_thread))?;
+    let imagination = fleet.or_end(traffics.imagine(&orders.schedule, start).map_err(no_thread))?;
     let Screen { show, out } = screen;
-    let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ());
+    let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out);
     let progress = fleet.or_end(progress.map_err(no_thread))?;
-    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(&plan));
+    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
     let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or_default());
     if in_flight > orders.connections {
         progress.say(format!(
@@ -90,12 +140,19 @@ pub fn run(
             orders.connections
         ));
     }
-    let left = fleet.conduct(start, interrupts, &progress);
+    let watched = windows(&orders.schedule.starting_at(start));
+    let surroundings = Surroundings::watch(plan.client.cpus.clone(), route, watched);
+    let surroundings = fleet.or_end(surroundings.map_err(no_thread))?;
+    let (left, was_cut) = fleet.conduct(start, interrupts, &progress, cut);
+    drop(stamping);
     progress.finish();
+    let seen = surroundings.end();
 
     let ended = clock::now();
-    let story = Story { plan: &plan, host, id, target, orders: &orders, start, start_unix_ns, ended };
-    Ok(story.conclude(left, histograms, writer, sim, interrupts, &results))
+    // Once the window is over nothing is cut short.
+    let was_cut = was_cut && planned(&orders).is_none_or(|planned| ended < start + planned);
+    let story = Story { plan, host, id, target, was_cut, orders: &orders, start, start_unix_ns, ended, seen };
+    Ok(story.conclude(left, Gatherers { histograms, writer, imagination }, sim, interrupts, results))
 }
 
 /// The run's name: its second since 1970 and what is left of its nanoseconds, short and in order.
@@ -110,9 +167,13 @@ fn unix_ns_at(instant: crate::time::Instant) -> u64 {
 }
 
 fn directory(output: &Output, model: &str) -> Result<Results, RunError> {
-    let results = match &output.dir {
-        Some(dir) => Results::create(Path::new(dir), Existing::Refuse),
-        None => Results::create_default(Path::new("."), clock::unix_ns(), model),
+    let of_nth = |dir: &Path, nth: u32| Results::create(&dir.join(nth.to_string()));
+    let default = || Results::create_default(Path::new("."), clock::unix_ns(), model);
+    let results = match (output.dir.as_deref().map(Path::new), output.nth) {
+        (Some(dir), Some(nth)) => of_nth(dir, nth),
+        (Some(dir), None) => Results::create(dir),
+        (None, Some(nth)) => default().and_then(|of_all| of_nth(of_all.dir(), nth)),
+        (None, None) => default(),
     };
     results.map_err(RunError::of_store)
 }
@@ -121,8 +182,10 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
     let client = &plan.client;
     let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
     let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or(crate::plan::GUESSED_E2E));
+    let schedule = plan.schedule();
     Orders {
-        schedule: plan.schedule(),
+        windows: windows(&schedule),
+        schedule,
         workload: target.workload.clone(),
         address: target.address,
         api: plan.target.api,
@@ -132,6 +195,9 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
         connections: client.connections,
         max_in_flight: plan.load.max_concurrency.and_then(|most| usize::try_from(most).ok()),
         preconnect: if client.preconnect { in_flight.min(client.connections) } else { 0 },
+        bounds: plan.slo.bounds(),
+        stamps: client.stamps,
+        card: None,
         record_gaps: plan.output.record_gaps,
         control: Control::default(),
     }

@@ -74,6 +74,12 @@ fn get(plan: &Plan, address: SocketAddr, path: &str, interrupts: &Interrupts) ->
         .map_err(|error| unreachable_target(plan, &error))
 }
 
+/// The text of a page of the server, if it has it.
+pub fn page(plan: &Plan, address: SocketAddr, path: &str, interrupts: &Interrupts) -> Option<String> {
+    let answer = get(plan, address, path, interrupts).ok()?;
+    (answer.reply.status == Some(200)).then(|| String::from_utf8_lossy(&answer.body).into_owned())
+}
+
 /// How long one answer is waited for: as long as the user would, and not forever.
 fn patience(plan: &Plan) -> Span {
     LONGEST_ANSWER.min(plan.target.timeouts.total)

@@ -49,6 +49,7 @@ fn account(report: &SimReport) -> Simulator {
         rho_busy: report.rho(),
         lateness_p50_ns: report.lateness(0.5).map(whole),
         lateness_p99_ns: report.lateness(0.99).map(whole),
+        accepts_failed: report.accepts_failed(),
         was_the_limit: report.limited(),
     }
 }

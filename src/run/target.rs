@@ -56,6 +56,17 @@ impl Target {
 }
 
 impl Target {
+    /// The same target for the requests of another run, which are made from `plan`.
+    pub fn for_run(&self, plan: &Plan, run: &str, prompts: Option<&str>) -> Result<Self, RunError> {
+        let workload =
+            plan.workload(&self.model, run, prompts).map_err(|error| RunError::Plan(error.to_string()))?;
+        let workload = match self.probe.as_ref().and_then(|found| found.fit) {
+            Some(fit) => workload.calibrated(fit),
+            None => workload,
+        };
+        Ok(Self { address: self.address, model: self.model.clone(), workload, probe: self.probe.clone() })
+    }
+
     /// What the summary tells of it.
     pub fn found(&self, plan: &Plan) -> report::Target {
         let told = report::Target {

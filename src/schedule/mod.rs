@@ -19,7 +19,7 @@ pub use process::Process;
 pub use ramp::Ramp;
 pub use schedule::{Schedule, share};
 pub use stage::{Extent, Load, Stage};
-pub use timetable::{BLOCKS, Timetable, Window, block_of_count};
+pub use timetable::{Timetable, Window};
 
 #[cfg(test)]
 mod proofs;

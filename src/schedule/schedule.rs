@@ -150,12 +150,6 @@ impl Schedule {
         window.walk(self.seed).skipped_to(nth).peek_ns()
     }
 
-    /// How many requests are due in [from, until), counted by walking.
-    #[must_use]
-    pub fn count_due(&self, from: Instant, until: Instant) -> usize {
-        self.arrivals(0, 1).skip_while(|due| due.due < from).take_while(|due| due.due < until).count()
-    }
-
     /// How many requests are due in each stage's window, counted by walking.
     #[must_use]
     pub fn counts(&self) -> Vec<u64> {
@@ -176,26 +170,6 @@ impl Schedule {
             (false, Phase::Measured, Extent::Requests(n)) => Some(super::segment::precise(n)),
             (false, ..) => None,
         }
-    }
-
-    /// Requests per second over all windows together, as asked for; `None` for a closed loop.
-    #[must_use]
-    pub fn mean_rate_per_s(&self) -> Option<f64> {
-        if let [Stage { load: Load::Open { rate_per_s: Ramp::Flat(rate), .. }, .. }] = self.stages.as_slice()
-        {
-            return Some(*rate);
-        }
-        let total: Span = self.timetable.windows().iter().filter_map(Window::length).sum();
-        self.is_open()
-            .then(|| self.expected_requests(Phase::Measured).map(|n| n / total.as_s_f64()))
-            .flatten()
-    }
-
-    /// The highest rate of any stage, in requests per second; `None` for a closed loop.
-    #[must_use]
-    pub fn peak_rate_per_s(&self) -> Option<f64> {
-        let peaks = self.segments.iter().map(|segment| segment.rate_per_s.peak());
-        self.is_open().then(|| peaks.fold(0.0, f64::max))
     }
 
     /// The most slots of any stage; `None` for an open loop.

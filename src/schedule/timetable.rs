@@ -1,11 +1,7 @@
-//! The windows of a run: which stage and phase an instant belongs to, and which of a window's blocks.
+//! The windows of a run: which stage and phase an instant belongs to.
 //! It must not know any request: a closed loop asks it about instants that nobody could plan.
 
 use crate::time::{Instant, Phase, Span};
-
-/// Parts of equal length of each window: METHOD.md, "Populations", takes the spread between them as evidence of how
-/// much the window's requests depend on each other.
-pub const BLOCKS: usize = 20;
 
 /// One stage's place in time.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -26,17 +22,6 @@ impl Window {
         (self.measured_until != Instant::NEVER).then(|| self.measured_until - self.measured_from)
     }
 
-    /// The block (0 to [`BLOCKS`] - 1) that `at` falls into; `None` outside the window or when it has no known end.
-    #[must_use]
-    pub fn block(&self, at: Instant) -> Option<usize> {
-        if at < self.measured_from || at >= self.measured_until {
-            return None;
-        }
-        let passed = u64::try_from((at - self.measured_from).as_ns()).expect("at is past the start");
-        let whole = u64::try_from(self.length()?.as_ns()).expect("a window ends after its start");
-        Some(block_of_count(passed, whole))
-    }
-
     fn shifted(self, by: Span) -> Self {
         Self {
             start: self.start + by,
@@ -44,17 +29,6 @@ impl Window {
             measured_until: shift(self.measured_until, by),
         }
     }
-}
-
-/// The block (0 to [`BLOCKS`] - 1) of the `nth` (from 0) of `of` requests or nanoseconds.
-///
-/// # Panics
-/// When `nth` is not below `of`.
-#[must_use]
-pub fn block_of_count(nth: u64, of: u64) -> usize {
-    assert!(nth < of, "{nth} is not one of {of}");
-    let block = u128::from(nth) * 20 / u128::from(of);
-    usize::try_from(block).expect("a block is below 20")
 }
 
 /// All windows of a run.
@@ -146,31 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn blocks_divide_a_window_evenly_and_leave_no_instant_out() {
-        let window = timetable().windows()[0];
-        assert_eq!(window.block(at(14)), None);
-        assert_eq!(window.block(at(15)), Some(0));
-        assert_eq!(window.block(at(16) - Span::from_ns(1)), Some(0));
-        assert_eq!(window.block(at(16)), Some(1));
-        assert_eq!(window.block(at(35) - Span::from_ns(1)), Some(BLOCKS - 1));
-        assert_eq!(window.block(at(35)), None);
-    }
-
-    #[test]
-    fn blocks_of_a_count_hold_equal_shares() {
-        let mut shares = [0; BLOCKS];
-        (0..1_000).for_each(|nth| shares[block_of_count(nth, 1_000)] += 1);
-        assert_eq!(shares, [50; BLOCKS]);
-        assert_eq!((block_of_count(0, 3), block_of_count(2, 3)), (0, 13));
-    }
-
-    #[test]
     fn a_shift_moves_everything_but_never() {
         let open_ended = Window { measured_until: Instant::NEVER, ..timetable().windows()[0] };
         let moved = Timetable::new(vec![open_ended], Instant::NEVER).shifted(Span::from_s(5));
         assert_eq!(moved.windows()[0].measured_from, at(20));
         assert_eq!((moved.windows()[0].measured_until, moved.load_until()), (Instant::NEVER, Instant::NEVER));
-        assert_eq!(moved.windows()[0].block(at(30)), None);
         assert_eq!(moved.place(at(3_000)), Some((0, Phase::Measured)));
     }
 }

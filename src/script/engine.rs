@@ -11,8 +11,8 @@ use std::collections::{BinaryHeap, VecDeque};
 /// Names a request of one engine. A stale name is harmless: its slot's generation has moved on.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Ticket {
-    slot: u32,
-    generation: u32,
+    pub(super) slot: u32,
+    pub(super) generation: u32,
 }
 
 /// What a request asks of the engine.
@@ -47,11 +47,11 @@ pub struct Burst {
     pub last: bool,
 }
 
-/// An engine whose requests do not slow one another: each follows its latency laws, at most `max_running` at once.
+/// An engine whose requests do not slow one another: each follows its own pace, at most `max_running` at once.
 /// Waiting requests begin in order of arrival, at the planned instant of the last token that frees their place.
 #[derive(Debug)]
 pub struct Engine {
-    latencies: Latencies,
+    pace: Pace,
     tokens_per_event: Counts,
     max_running: usize,
     seed: u64,
@@ -64,6 +64,15 @@ pub struct Engine {
     order: u64,
 }
 
+/// When the tokens of a request come, once it has a place.
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Pace {
+    /// First and later ones by laws.
+    Laws(Latencies),
+    /// Spread evenly over so much time, the last at its end.
+    Service(Span),
+}
+
 #[derive(Debug)]
 struct Slot {
     generation: u32,
@@ -72,10 +81,13 @@ struct Slot {
     /// The agenda's entry that stands.
     order: u64,
     arrived: Instant,
+    begun: Instant,
     due: Instant,
     gap: Span,
     waited: Span,
     made: u32,
+    /// Tokens of the next event, where its instant depends on them.
+    next: u32,
     output_tokens: u32,
     prompt_tokens: u32,
     stream: Stream,
@@ -99,8 +111,18 @@ impl Engine {
         max_running: Option<usize>,
         seed: u64,
     ) -> Self {
+        Self::paced(Pace::Laws(latencies), tokens_per_event, max_running, seed)
+    }
+
+    /// An idle engine of so many servers before one queue; each request keeps one for `service`.
+    #[must_use]
+    pub fn of_service(service: Span, tokens_per_event: Counts, servers: usize, seed: u64) -> Self {
+        Self::paced(Pace::Service(service), tokens_per_event, Some(servers), seed)
+    }
+
+    fn paced(pace: Pace, tokens_per_event: Counts, max_running: Option<usize>, seed: u64) -> Self {
         Self {
-            latencies,
+            pace,
             tokens_per_event,
             max_running: max_running.unwrap_or(usize::MAX),
             seed,
@@ -125,10 +147,12 @@ impl Engine {
             owner: work.owner,
             order: 0,
             arrived: at,
+            begun: at,
             due: at,
             gap: Span::ZERO,
             waited: Span::ZERO,
             made: 0,
+            next: 0,
             output_tokens: work.output_tokens,
             prompt_tokens: work.prompt_tokens,
             stream: Stream::new(self.seed, Purpose::named("simulator's latencies"), work.number),
@@ -223,8 +247,14 @@ impl Engine {
         let it = &mut self.slots[index(slot)];
         it.state = State::Running;
         it.waited = at - it.arrived;
-        let prefill_ns = self.latencies.prefill_per_token_ns.saturating_mul(u64::from(it.prompt_tokens));
-        it.due = at + span(self.latencies.ttft.sample_ns(&mut it.stream)) + span(prefill_ns);
+        it.begun = at;
+        match self.pace {
+            Pace::Laws(laws) => {
+                let prefill_ns = laws.prefill_per_token_ns.saturating_mul(u64::from(it.prompt_tokens));
+                it.due = at + span(laws.ttft.sample_ns(&mut it.stream)) + span(prefill_ns);
+            }
+            Pace::Service(service) => it.plan_share(service, &self.tokens_per_event),
+        }
         self.enter_agenda(slot);
     }
 
@@ -241,13 +271,20 @@ impl Engine {
         let (due, first) = (it.due, it.made);
         let gap = (first > 0).then_some(it.gap);
         while it.due == due && it.made < it.output_tokens {
-            let size = self.tokens_per_event.sample(&mut it.stream, it.output_tokens - it.made);
+            let size = match self.pace {
+                Pace::Laws(_) => self.tokens_per_event.sample(&mut it.stream, it.output_tokens - it.made),
+                Pace::Service(_) => it.next,
+            };
             sizes.push(size);
             it.made += size;
             if it.made < it.output_tokens {
                 // From the planned instant, not from when we came to it: lateness does not add up.
-                it.gap = span(self.latencies.itl.sample_ns(&mut it.stream));
-                it.due += it.gap;
+                let before = it.due;
+                match self.pace {
+                    Pace::Laws(laws) => it.due += span(laws.itl.sample_ns(&mut it.stream)),
+                    Pace::Service(service) => it.plan_share(service, &self.tokens_per_event),
+                }
+                it.gap = it.due - before;
             }
         }
         let last = it.made == it.output_tokens;
@@ -272,6 +309,8 @@ impl Engine {
         self.running -= 1;
         self.release(slot);
         if let Some(next) = self.waiting.pop_front() {
+            // Told early by a caller who is behind: it does not begin before it came.
+            let at = at.max(self.slots[index(next.slot)].arrived);
             self.begin(next.slot, at);
         }
     }
@@ -284,6 +323,16 @@ impl Engine {
     }
 }
 
+impl Slot {
+    /// Plans the next event where its tokens are done, when all of them take `service` evenly.
+    fn plan_share(&mut self, service: Span, tokens_per_event: &Counts) {
+        self.next = tokens_per_event.sample(&mut self.stream, self.output_tokens - self.made);
+        let done = i128::from(self.made + self.next);
+        let ns = i128::from(service.as_ns()) * done / i128::from(self.output_tokens);
+        self.due = self.begun + Span::from_ns(i64::try_from(ns).expect("a part of the service"));
+    }
+}
+
 fn index(slot: u32) -> usize {
     usize::try_from(slot).expect("a slot fits the address space")
 }
@@ -293,170 +342,4 @@ fn span(ns: u64) -> Span {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const MS: u64 = 1_000_000;
-
-    fn engine(ttft: &str, itl: &str, per_event: &str, max_running: Option<usize>) -> Engine {
-        let latencies = Latencies::parse(ttft, itl, "1us").unwrap();
-        Engine::new(latencies, per_event.parse().unwrap(), max_running, 11)
-    }
-
-    fn work(owner: u32, prompt_tokens: u32, output_tokens: u32) -> Work {
-        Work { owner, number: u64::from(owner), prompt_tokens, output_tokens }
-    }
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_ns(ms * MS)
-    }
-
-    /// (owner, due in us, first token, sizes, last) of all that is planned, each taken `late_ns` after its instant.
-    fn play(engine: &mut Engine, late_ns: u64) -> Vec<(u32, u64, u32, Vec<u32>, bool)> {
-        let (mut sizes, mut heard) = (Vec::new(), Vec::new());
-        while let Some(due) = engine.next_due() {
-            let now = Instant::from_ns(due.as_ns() + late_ns);
-            let burst = engine.advance(now, &mut sizes).expect("what is due is given");
-            heard.push((burst.owner, burst.due.as_ns() / 1_000, burst.first, sizes.clone(), burst.last));
-        }
-        heard
-    }
-
-    #[test]
-    fn tokens_come_at_their_exact_instants() {
-        let mut engine = engine("20ms", "5ms", "1", None);
-        engine.arrive(work(9, 100, 3), at(7));
-        assert!(engine.advance(at(27), &mut Vec::new()).is_none(), "the prompt takes its 100 us");
-        assert_eq!(
-            play(&mut engine, 0),
-            [(9, 27_100, 0, vec![1], false), (9, 32_100, 1, vec![1], false), (9, 37_100, 2, vec![1], true),]
-        );
-        assert_eq!((engine.running(), engine.waiting()), (0, 0));
-    }
-
-    #[test]
-    fn a_late_caller_shifts_nothing() {
-        let plan = |late_ns| {
-            let mut engine = engine("exp:20ms", "lognormal:5ms:3ms", "uniform:1:4", Some(2));
-            for owner in 0..5 {
-                engine.arrive(work(owner, 10, 12), at(u64::from(owner)));
-            }
-            play(&mut engine, late_ns)
-        };
-        assert_eq!(plan(0), plan(3 * MS));
-    }
-
-    #[test]
-    fn without_delays_all_is_due_at_once_in_one_burst() {
-        let mut engine = engine("0s", "0s", "3", None);
-        engine.latencies.prefill_per_token_ns = 0;
-        let ticket = engine.arrive(work(1, 5, 8), at(3));
-        let mut sizes = Vec::new();
-        let burst = engine.advance_one(ticket, at(3), &mut sizes).expect("due at once");
-        assert_eq!((burst.due, burst.last, &sizes[..]), (at(3), true, &[3, 3, 2][..]));
-        assert_eq!((engine.next_due(), engine.running()), (None, 0));
-    }
-
-    #[test]
-    fn one_too_many_waits_for_the_planned_end_of_the_first_to_finish() {
-        let mut engine = engine("10ms", "1ms", "1", Some(2));
-        engine.latencies.prefill_per_token_ns = 0;
-        for (owner, tokens) in [(0, 5), (1, 2), (2, 1), (3, 1)] {
-            engine.arrive(work(owner, 1, tokens), at(0));
-        }
-        assert_eq!((engine.running(), engine.waiting()), (2, 2));
-        let ends: Vec<_> = play(&mut engine, MS).into_iter().filter(|e| e.4).map(|e| (e.0, e.1)).collect();
-        assert_eq!(ends, [(1, 11_000), (0, 14_000), (2, 21_000), (3, 24_000)]);
-    }
-
-    #[test]
-    fn the_wait_is_told_with_the_first_event() {
-        let mut engine = engine("10ms", "1ms", "1", Some(1));
-        engine.latencies.prefill_per_token_ns = 0;
-        engine.arrive(work(0, 1, 1), at(0));
-        engine.arrive(work(1, 1, 1), at(4));
-        let mut sizes = Vec::new();
-        assert_eq!(engine.advance(at(99), &mut sizes).map(|b| b.waited), Some(Span::ZERO));
-        assert_eq!(
-            engine.advance(at(99), &mut sizes).map(|b| (b.waited, b.due)),
-            Some((Span::from_ms(6), at(20)))
-        );
-    }
-
-    #[test]
-    fn a_cancelled_request_makes_room_and_its_name_goes_stale() {
-        let mut engine = engine("10ms", "1ms", "1", Some(1));
-        engine.latencies.prefill_per_token_ns = 0;
-        let first = engine.arrive(work(0, 1, 9), at(0));
-        let second = engine.arrive(work(1, 1, 9), at(0));
-        engine.arrive(work(2, 1, 1), at(0));
-        engine.cancel(second, at(1));
-        assert_eq!((engine.running(), engine.waiting()), (1, 1));
-        engine.cancel(first, at(5));
-        engine.cancel(first, at(6));
-        assert!(engine.advance_one(first, at(99), &mut Vec::new()).is_none());
-        assert_eq!(play(&mut engine, 0), [(2, 15_000, 0, vec![1], true)]);
-    }
-
-    #[test]
-    fn a_stuck_request_keeps_its_place() {
-        let mut engine = engine("10ms", "1ms", "1", Some(1));
-        let stuck = engine.arrive(work(0, 1, 9), at(0));
-        engine.arrive(work(1, 1, 1), at(0));
-        engine.stick(stuck);
-        assert_eq!((engine.next_due(), engine.running(), engine.waiting()), (None, 1, 1));
-        engine.cancel(stuck, at(50));
-        assert_eq!(engine.next_due().map(Instant::as_ns), Some(60 * MS + 1_000));
-    }
-
-    #[test]
-    fn what_is_drawn_depends_on_the_number_alone() {
-        let of_owner_3 = |others: u32| {
-            let mut engine = engine("exp:20ms", "exp:5ms", "uniform:1:3", None);
-            for owner in (0..others).chain([3]) {
-                engine.arrive(work(owner, 1, 10), at(0));
-            }
-            play(&mut engine, 0).into_iter().filter(|e| e.0 == 3).collect::<Vec<_>>()
-        };
-        assert_eq!(of_owner_3(0), of_owner_3(3));
-    }
-
-    proptest! {
-        #[test]
-        fn every_token_comes_once_in_order_and_no_more_run_than_may(
-            asked in prop::collection::vec((1_u32..20, 0_u64..30), 1..30),
-            limit in 1_usize..5,
-            seed_itl in prop::sample::select(vec!["0s", "3ms", "exp:2ms"]),
-        ) {
-            let mut engine = engine("exp:5ms", seed_itl, "uniform:1:3", Some(limit));
-            let mut arrivals: Vec<_> = asked.iter().enumerate().collect();
-            arrivals.sort_by_key(|(_, (_, ms))| *ms);
-            let mut made = vec![0_u32; asked.len()];
-            let mut ended = vec![false; asked.len()];
-            let mut sizes = Vec::new();
-            let mut latest = Instant::ZERO;
-            let mut arrivals = arrivals.into_iter().peekable();
-            loop {
-                let next = engine.next_due();
-                if let Some((owner, (tokens, ms))) = arrivals.next_if(|(_, (_, ms))| next.is_none_or(|due| at(*ms) <= due)) {
-                    engine.arrive(work(u32::try_from(owner).unwrap(), 1, *tokens), at(*ms));
-                    prop_assert!(engine.running() <= limit);
-                    continue;
-                }
-                let Some(due) = next else { break };
-                let burst = engine.advance(due, &mut sizes).expect("due");
-                prop_assert!(burst.due >= latest, "events come in order of their instants");
-                latest = burst.due;
-                let owner = index(burst.owner);
-                prop_assert_eq!(burst.first, made[owner]);
-                prop_assert!(!ended[owner]);
-                made[owner] += sizes.iter().sum::<u32>();
-                ended[owner] = burst.last;
-            }
-            prop_assert!(ended.iter().all(|ended| *ended));
-            prop_assert!(made.iter().zip(&asked).all(|(made, (tokens, _))| made == tokens));
-            prop_assert_eq!((engine.running(), engine.waiting()), (0, 0));
-        }
-    }
-}
+mod tests;

@@ -5,11 +5,12 @@
 use super::Script;
 use super::answer::{Answer, Progress, Voice};
 use super::drip::Drip;
-use super::engine::{Burst, Engine};
+use super::engine::Burst;
 use super::faults::Fault;
 use super::inbound::{Inbound, Said as Heard};
 use super::meter::Meter;
 use super::reply::{HttpDate, Reply};
+use super::serving::Serving;
 use super::step::{Mark, Step, Then};
 use super::stream::Phrases;
 use crate::time::Instant;
@@ -51,7 +52,7 @@ pub struct Server {
     seat: Seat,
     phrases: Phrases,
     date: HttpDate,
-    engine: Engine,
+    engine: Serving,
     links: Vec<Link>,
     /// Connections that have something to say at once, with what has arrived.
     at_once: VecDeque<usize>,
@@ -98,11 +99,10 @@ impl Server {
     #[must_use]
     pub fn new(script: Script, seat: Seat) -> Self {
         assert!(seat.shard < seat.shards && seat.meters.len() == seat.shards, "each shard has its own meter");
-        let places = script.places(seat.shard, seat.shards);
         Self {
             phrases: Phrases::new(&script.model),
             date: HttpDate::default(),
-            engine: Engine::new(script.latencies, script.tokens_per_event, places, script.seed),
+            engine: Serving::new(&script, seat.shard, seat.shards),
             links: Vec::new(),
             at_once: VecDeque::new(),
             drips: BTreeSet::new(),

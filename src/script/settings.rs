@@ -1,6 +1,6 @@
 //! What a user can set about the simulated server, and the text forms of it.
 
-use super::{FaultRule, Faults, Latencies};
+use super::{EngineKind, FaultRule, Faults, Latencies};
 use crate::random::Counts;
 
 /// The whole script of a simulated server.
@@ -10,7 +10,9 @@ pub struct Script {
     pub model: String,
     /// Tokens of prompt and answer together that a request may have.
     pub max_model_len: u32,
-    /// When tokens come.
+    /// What makes the tokens.
+    pub engine: EngineKind,
+    /// When tokens come, of an engine of laws.
     pub latencies: Latencies,
     /// Tokens of one event.
     pub tokens_per_event: Counts,
@@ -27,6 +29,7 @@ impl Default for Script {
         Self {
             model: "lowrho-sim".into(),
             max_model_len: 131_072,
+            engine: EngineKind::Laws,
             latencies: Latencies::default(),
             tokens_per_event: Counts::constant(1),
             max_running: None,

@@ -2,18 +2,22 @@
 //!
 //! It must not decide any number: the timeline and the recorder do. It must not touch a socket but through the ring.
 
+use super::account::Account;
 use super::control::{Control, Order, Standing};
 use super::deadlines::Deadlines;
-use super::idle::Idle;
+use super::idle::{Idle, Stale};
+use super::kept::Kept;
 use super::lines::{Line, Lines};
 use super::measured::Measured;
 use super::outbox::Outbox;
+use super::sinks::Sinks;
 use super::source::Ask;
+use crate::clock::CardClock;
 use crate::plan::Timeouts;
-use crate::record::{Finished, Interval, Record, ShardGauge};
+use crate::record::{Bound, Finished, ShardGauge, Traffic, Window};
 use crate::ring::{Conn, JobClass, Ring, Task};
 use crate::schedule::Schedule;
-use crate::time::{Instant, Phase, Span};
+use crate::time::{Instant, Phase, Span, StampClass};
 use crate::wire::Api;
 use crate::workload::{Request, Workload};
 use std::collections::VecDeque;
@@ -24,6 +28,8 @@ use std::sync::Arc;
 pub struct Orders {
     /// When requests are due, from [`Instant::ZERO`].
     pub schedule: Schedule,
+    /// Its stages' windows, from there too.
+    pub windows: Vec<Window>,
     /// What is sent.
     pub workload: Workload,
     /// The server's address.
@@ -42,17 +48,20 @@ pub struct Orders {
     pub max_in_flight: Option<usize>,
     /// Connections to open before the run's start, over all shards.
     pub preconnect: usize,
+    /// What each request is held to.
+    pub bounds: Vec<Bound>,
+    /// Who stamps what arrives.
+    pub stamps: StampClass,
+    /// The clock of the card that stamps, if one does.
+    pub card: Option<Arc<CardClock>>,
     /// Whether records keep every gap.
     pub record_gaps: bool,
     /// What the run says to its shards.
     pub control: Control,
 }
 
-/// Takes each finished record away from the shard's core; must not block.
-pub type RowSink = Box<dyn FnMut(Record) + Send>;
-
-/// Takes away what finished in each interval (its number from 0); must not block.
-pub type IntervalSink = Box<dyn FnMut(u32, Interval) + Send>;
+/// How often traffic is given away: what waits stays a few thousand sightings.
+const TRAFFIC_BEAT: Span = Span::from_ms(10);
 
 /// uvicorn closes idle connections after 5 s, and nothing tells us in time: a request sent into that close is lost.
 const IDLE_LIMIT: Span = Span::from_s(4);
@@ -62,6 +71,9 @@ const BEAT: Span = Span::from_ms(10);
 
 /// Connections being opened ahead at once: a burst of SYNs over the server's backlog would cost seconds of retransmission.
 const OPENING_AT_ONCE: usize = 64;
+
+/// Logs of events are used again up to this size, in bytes: some 13,000 token-bearing events.
+const LARGEST_SPARE_LOG: usize = 64 << 10;
 
 /// A request that is due and could not be begun: the pool is at its limit.
 struct Waiting {
@@ -77,8 +89,9 @@ pub struct Client {
     pub(super) outbox: Outbox,
     waiting: VecDeque<Waiting>,
     pub(super) lines: Lines,
-    pub(super) idle: Idle,
+    pub(super) idle: Idle<Conn>,
     pub(super) deadlines: Deadlines,
+    pub(super) kept: Kept,
     pub(super) in_flight: usize,
     pub(super) measured_open: usize,
     most_connections: usize,
@@ -88,9 +101,11 @@ pub struct Client {
     order: Order,
     pub(super) gauge: Arc<ShardGauge>,
     pub(super) standing: Arc<Standing>,
-    rows: RowSink,
-    intervals: IntervalSink,
+    sinks: Sinks,
+    pub(super) traffic: Traffic,
+    traffic_due: Instant,
     pub(super) logs: Vec<Vec<u8>>,
+    pub(super) account: Account,
     pub(super) now: Instant,
 }
 
@@ -100,21 +115,22 @@ fn portion(whole: usize, shard: u16, shards: u16) -> usize {
 }
 
 impl Client {
-    /// The client of `shard`; it begins nothing before the run's start is set.
+    /// The client of `shard`, made on the shard's own thread; it begins nothing before the run's start is set.
     pub fn new(
         orders: Arc<Orders>,
         shard: u16,
         gauge: Arc<ShardGauge>,
         standing: Arc<Standing>,
-        rows: RowSink,
-        intervals: IntervalSink,
+        sinks: Sinks,
         now: Instant,
     ) -> Self {
         let shards = orders.shards;
-        // Every shard needs one connection at least, or its requests could never be sent.
-        let most_connections = portion(orders.connections, shard, shards).max(1);
-        let most_in_flight =
-            orders.max_in_flight.map_or(usize::MAX, |most| portion(most, shard, shards).max(1));
+        let most_connections = portion(orders.connections, shard, shards);
+        let most_in_flight = orders.max_in_flight.map_or(usize::MAX, |most| portion(most, shard, shards));
+        assert!(
+            most_connections > 0 && most_in_flight > 0,
+            "a shard that may hold no connection could never send what is due: the plan has no more shards than that"
+        );
         let to_preconnect = portion(orders.preconnect, shard, shards).min(most_connections);
         Self {
             shard,
@@ -124,6 +140,7 @@ impl Client {
             lines: Lines::default(),
             idle: Idle::new(IDLE_LIMIT),
             deadlines: Deadlines::default(),
+            kept: Kept::default(),
             in_flight: 0,
             measured_open: 0,
             most_connections,
@@ -133,9 +150,11 @@ impl Client {
             order: Order::Send,
             gauge,
             standing,
-            rows,
-            intervals,
+            sinks,
+            traffic: Traffic::default(),
+            traffic_due: now,
             logs: Vec::new(),
+            account: Account::of_this_thread(),
             now,
             orders,
         }
@@ -174,8 +193,7 @@ impl Client {
             let Some(start) = self.orders.control.start() else {
                 return self.expire_next(ring, now).or_else(|| self.preconnect(ring));
             };
-            let Orders { schedule, shards, .. } = &*self.orders;
-            self.measured = Some(Measured::new(schedule, start, self.shard, *shards));
+            self.measured = Some(Measured::new(&self.orders, start, self.shard));
         }
         self.send_next(ring, now)
             .or_else(|| self.expire_next(ring, now))
@@ -209,19 +227,24 @@ impl Client {
     fn preconnect(&mut self, ring: &mut Ring<Request>) -> Option<Task> {
         if self.to_preconnect > 0 && self.preconnecting < OPENING_AT_ONCE {
             self.to_preconnect -= 1;
-            // A connection that cannot be had now is asked for again when a request needs it, and its failure is that request's.
-            if let Ok(conn) = ring.connect(self.orders.address, None) {
-                self.preconnecting += 1;
-                let until = self.now + self.orders.timeouts.connect;
-                self.lines.put(conn, Line::Opening(until));
-                self.deadlines.arm(conn.slot(), until);
-            }
+            self.open_ahead(ring);
             return Some(Task { class: JobClass::Prepare, due: self.now });
         }
         if self.to_preconnect == 0 && self.preconnecting == 0 {
             self.standing.set_ready();
         }
         None
+    }
+
+    /// Opens a connection that no request asks for yet. One that cannot be had now is asked for again when a request
+    /// needs it, and its failure is that request's.
+    fn open_ahead(&mut self, ring: &mut Ring<Request>) {
+        if let Ok(conn) = ring.connect(self.orders.address, None) {
+            self.preconnecting += 1;
+            let until = self.now + self.orders.timeouts.connect;
+            self.lines.put(conn, Line::Opening(until));
+            self.deadlines.arm(conn.slot(), until);
+        }
     }
 
     /// Begins the request that waits longest, or the next one that is due.
@@ -263,14 +286,19 @@ impl Client {
             return None;
         }
         let (nth, interval) = measured.take_interval();
-        (self.intervals)(nth, interval);
+        (self.sinks.intervals)(nth, interval);
         Some(Task { class: JobClass::Timer, due })
     }
 
     fn drop_stale(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
-        let conn = self.idle.take_stale(now)?;
+        let Stale { conn, fresh } = self.idle.take_stale(now)?;
         if matches!(self.lines.get(conn), Some(Line::Idle)) {
             self.hang_up(ring, conn);
+            // Opened ahead for a slot that a slow ramp has not come to yet: it finds another.
+            let ready = self.idle.fresh() + self.preconnecting;
+            if fresh && self.measured.as_ref().is_some_and(|m| m.source.slots_to_begin() > ready) {
+                self.open_ahead(ring);
+            }
         }
         Some(Task { class: JobClass::Timer, due: now })
     }
@@ -290,14 +318,33 @@ impl Client {
     /// A request is over: it is counted, and its row sent on.
     pub(super) fn settle(&mut self, mut finished: Finished) {
         let measured = self.measured.as_mut().expect("requests are due after the start alone");
-        measured.recorder.finish(&finished);
+        if measured.recorder.finish(&finished) == Some(false) {
+            self.gauge.missed();
+        }
         if self.orders.record_gaps {
             finished.keep_gaps();
         }
         let (record, log) = finished.into_parts();
-        self.logs.push(log);
+        // A log that grew beyond what answers need is not worth keeping for the next.
+        if log.capacity() <= LARGEST_SPARE_LOG {
+            self.logs.push(log);
+        }
         self.measured_open -= usize::from(record.phase == Phase::Measured);
-        (self.rows)(record);
+        (self.sinks.rows)(record);
+    }
+
+    /// Gives the traffic away when it is time.
+    pub(super) fn give_traffic(&mut self, now: Instant) {
+        if now >= self.traffic_due {
+            self.traffic_due = now + TRAFFIC_BEAT;
+            self.traffic = (self.sinks.traffic)(std::mem::take(&mut self.traffic));
+        }
+    }
+
+    /// Gives away the last of the traffic: nothing more will be read.
+    pub fn close_traffic(&mut self) {
+        self.traffic.close();
+        (self.sinks.traffic)(std::mem::take(&mut self.traffic));
     }
 
     /// What it counted; `None` when the run never started.

@@ -5,8 +5,10 @@
 use super::client::Client;
 use super::flight::Flight;
 use super::lines::Line;
-use crate::record::Finished;
+use super::source::Ask;
+use crate::record::{Finished, Record};
 use crate::ring::{Conn, Departure, End, JobClass, Read, Ring, Task};
+use crate::schedule::Due;
 use crate::time::{Instant, Span};
 use crate::wire::{Closed, ErrorClass, Progress};
 use crate::workload::Request;
@@ -19,6 +21,9 @@ impl Client {
     /// The first byte of the request on `conn` has left.
     pub(super) fn has_departed(&mut self, conn: Conn, departure: Departure) {
         if let Some(Line::Busy(flight)) = self.lines.get(conn) {
+            if flight.timeline.sent().is_none() {
+                self.traffic.sent(conn.slot(), &flight.timeline, departure.before);
+            }
             flight.departed(departure);
             let (at, _) = flight.deadline(&self.orders.timeouts);
             self.deadlines.arm(conn.slot(), at);
@@ -37,7 +42,7 @@ impl Client {
             (Some(Line::Opening(_)), Ok(())) => {
                 self.preconnecting -= 1;
                 self.lines.put(conn, Line::Idle);
-                self.idle.put(conn, now);
+                self.idle.put_fresh(conn, now);
             }
             (Some(Line::Opening(_)), Err(_)) => {
                 self.preconnecting -= 1;
@@ -71,17 +76,26 @@ impl Client {
             self.send_again(ring, conn, self.now);
             return;
         }
-        let before = flight.timeline.latest_read();
+        let (before, refused) = (flight.timeline.latest_read(), flight.refused());
         let (progress, tokens) = flight.read(read);
+        self.traffic.read(conn.slot(), &flight.timeline, read.arrival.stamp);
+        let (kept, keeps) = flight.recount();
+        let must_go = self.kept.changed(kept, keeps, self.in_flight);
+        // A second read may be the one that brings a refusal's head (behind a 1xx, or cut).
+        let is_nearer = before.is_none() || refused != flight.refused();
+        if must_go && progress != Progress::Over {
+            flight.closed(Closed::Crowded, read.arrival.stamp);
+        }
         if let Some(measured) = &mut self.measured {
             measured.recorder.read(read.arrival.stamp, read.bytes.len());
         }
         self.gauge.tokens(u64::from(tokens));
         match progress {
             Progress::Over => self.end_flight(ring, conn, read.arrival.stamp),
-            // The first read and the end of the stream may bring a deadline nearer; all others move it away.
+            _ if must_go => self.end_flight(ring, conn, read.arrival.stamp),
+            // The first read, a refusal and the end of the stream may bring a deadline nearer; all others move it away.
             Progress::Draining => self.rearm(conn),
-            Progress::More if before.is_none() => self.rearm(conn),
+            Progress::More if is_nearer => self.rearm(conn),
             Progress::More => {}
         }
     }
@@ -168,6 +182,7 @@ impl Client {
             }
             line => unreachable!("only a request can end: {line:?}"),
         };
+        self.kept.freed(flight.counted());
         let (timeline, response, slot) = flight.into_parts();
         let reply = response.reply();
         if let Some(keep_alive_s) = response.keep_alive_s() {
@@ -180,7 +195,9 @@ impl Client {
         } else {
             ring.close(conn);
         }
-        self.conclude(timeline.finish(reply, at), slot, at);
+        let finished = timeline.finish(reply, at);
+        self.traffic.over(conn.slot(), &finished);
+        self.conclude(finished, slot, at);
     }
 
     /// Counts a request that was begun, and lets its slot of a closed loop go on.
@@ -195,8 +212,10 @@ impl Client {
             self.gauge.first(first - sent);
         }
         let answered = record.done.filter(|_| record.error.is_none()).unwrap_or(now);
+        let Record { index, due, stage, phase, .. } = *record;
         if let Some(measured) = &mut self.measured {
-            measured.source.answered(slot, record.stage, record.index, answered);
+            let ask = Ask { due: Due { index, due, stage, phase }, slot };
+            measured.source.over(ask, answered, record.was_turned_away());
         }
         self.in_flight -= 1;
         self.settle(finished);

@@ -10,7 +10,14 @@ use crate::wire::{Closed, ErrorClass, Expect, Progress, Response};
 
 /// How long a body may stay open after `[DONE]`: servers send the zero chunk within microseconds, and a connection
 /// that is not drained cannot be reused.
-const DRAIN: Span = Span::from_ms(50);
+pub const DRAIN: Span = Span::from_ms(50);
+
+/// How long a body may stay open behind the head of a refusal: its class is known, its words are in the first KiBs, and a
+/// connection that waits for the rest holds a place of the pool.
+const REFUSAL: Span = Span::from_s(1);
+
+/// What the log of a request's events may take before it counts as kept: 200,000 events, more than any honest answer has.
+const USUAL_LOG: usize = 1 << 20;
 
 /// One request in flight.
 #[derive(Debug)]
@@ -24,6 +31,8 @@ pub struct Flight {
     /// The terminal event came: nothing but the body's end is waited for.
     draining: Option<Instant>,
     slot: u32,
+    /// Bytes of memory that its response was last counted to keep.
+    counted: usize,
     reused: bool,
     sent_again: bool,
 }
@@ -39,6 +48,7 @@ impl Flight {
             tried: begun,
             draining: None,
             slot,
+            counted: 0,
             reused: expect.reused,
             sent_again: false,
         }
@@ -66,6 +76,9 @@ impl Flight {
         timeline.read(read.arrival, read.bytes.len());
         let mut tokens = 0;
         let progress = self.response.read(read.bytes, &mut |heard| tokens += timeline.hear(&heard));
+        if self.response.trails() {
+            timeline.trailed();
+        }
         if progress == Progress::Draining && self.draining.is_none() {
             self.draining = Some(read.arrival.stamp);
         }
@@ -118,6 +131,10 @@ impl Flight {
             offer(self.tried + timeouts.connect, ErrorClass::TimeoutConnect);
             return deadline;
         };
+        if let Some(head) = self.refused() {
+            // The class of its status stands, whatever the timer.
+            offer(head + REFUSAL, ErrorClass::TimeoutIdle);
+        }
         let latest = self.timeline.latest_read();
         if let (Some(limit), None) = (timeouts.first_byte, latest) {
             offer(sent + limit, ErrorClass::TimeoutFirstByte);
@@ -131,8 +148,177 @@ impl Flight {
         deadline
     }
 
+    /// When the head of a refusal came, if one did.
+    pub fn refused(&self) -> Option<Instant> {
+        self.timeline.head().filter(|_| self.response.is_refused())
+    }
+
+    /// Bytes of memory that it was counted to keep between reads, and those it keeps now, which it is counted for from now on:
+    /// what of its response is not whole yet, and an event log beyond the usual.
+    pub fn recount(&mut self) -> (usize, usize) {
+        let now = self.response.kept() + self.timeline.kept().saturating_sub(USUAL_LOG);
+        (std::mem::replace(&mut self.counted, now), now)
+    }
+
+    /// The bytes it was last counted for.
+    pub const fn counted(&self) -> usize {
+        self.counted
+    }
+
     /// Ends it: the timeline and the reading of the response.
     pub fn into_parts(self) -> (Timeline, Response, u32) {
         (self.timeline, self.response, self.slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Phase;
+    use crate::wire::Api;
+
+    const START: Instant = Instant::from_ns(1_000_000_000_000);
+
+    fn at_ms(ms: i64) -> Instant {
+        START + Span::from_ms(ms)
+    }
+
+    fn flight() -> Flight {
+        let asked = Asked {
+            index: 0,
+            shard: 0,
+            stage: 0,
+            phase: Phase::Measured,
+            due: START,
+            asked_output_tokens: None,
+            choices: 1,
+        };
+        let expect = Expect { api: Api::Chat, choices: 1, reused: false };
+        let mut flight = Flight::new(Timeline::new(asked, Vec::new()), expect, 0, START);
+        flight.timeline.begun(START);
+        flight.departed(Departure { before: START, after: START });
+        flight
+    }
+
+    fn timeouts() -> Timeouts {
+        let total = Span::from_s(600);
+        Timeouts { total, connect: Span::from_s(10), first_byte: None, first_token: None, idle: None }
+    }
+
+    fn read(flight: &mut Flight, bytes: &[u8], stamp: Instant, earliest: Instant) -> Progress {
+        let arrival = Arrival { stamp, earliest, class: StampClass::Software };
+        flight.read(Read { bytes, arrival }).0
+    }
+
+    const EVENT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
+
+    #[test]
+    fn the_body_of_a_refusal_is_waited_for_one_second_and_its_class_stands() {
+        for (status, class) in [("500 Oops", ErrorClass::Http5xx), ("307 There", ErrorClass::HttpRedirect)] {
+            let mut flight = flight();
+            assert_eq!(flight.deadline(&timeouts()).0, START + Span::from_s(600));
+            let head = format!("HTTP/1.1 {status}\r\nLocation: /\r\nContent-Length: 99\r\n\r\nout of");
+            assert_eq!(read(&mut flight, head.as_bytes(), at_ms(30), at_ms(20)), Progress::More);
+            let (at, timer) = flight.deadline(&timeouts());
+            assert_eq!(at, at_ms(1_030));
+            // More of the body gains no more time.
+            read(&mut flight, b" memory", at_ms(900), at_ms(890));
+            assert_eq!(flight.deadline(&timeouts()).0, at_ms(1_030));
+            flight.closed(Closed::TimedOut(timer), at_ms(1_030));
+            let reply = flight.into_parts().1.reply();
+            assert_eq!((reply.error, reply.reusable), (Some(class), false));
+            if class == ErrorClass::Http5xx {
+                assert_eq!(reply.detail.as_deref(), Some("out of memory"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_without_end_is_counted_once_its_log_is_longer_than_any_answers() {
+        let mut flight = flight();
+        read(
+            &mut flight,
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
+            at_ms(30),
+            at_ms(20),
+        );
+        let thousand = EVENT.repeat(1_000);
+        for nth in 0..150 {
+            read(&mut flight, thousand.as_bytes(), at_ms(30 + nth), at_ms(30 + nth));
+        }
+        assert_eq!(flight.recount(), (0, 0));
+        for nth in 150..500 {
+            read(&mut flight, thousand.as_bytes(), at_ms(30 + nth), at_ms(30 + nth));
+        }
+        let (_, now) = flight.recount();
+        assert!(now > 100_000, "{now}");
+        assert_eq!(flight.recount(), (now, now));
+    }
+
+    #[test]
+    fn a_stream_is_not_hurried_by_its_status() {
+        let mut flight = flight();
+        read(
+            &mut flight,
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
+            at_ms(30),
+            at_ms(20),
+        );
+        assert_eq!(flight.deadline(&timeouts()).0, START + Span::from_s(600));
+    }
+
+    /// The uncertainty of the first token-bearing event when the body comes in these reads, 10 ms apart, each of which may
+    /// have begun to arrive 2 ms before its stamp.
+    fn uncertainty(reads: &[&str]) -> Span {
+        let mut flight = flight();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+        read(&mut flight, head.as_bytes(), at_ms(10), at_ms(8));
+        for (nth, bytes) in (2..).zip(reads) {
+            read(&mut flight, bytes.as_bytes(), at_ms(10 * nth), at_ms(10 * nth - 2));
+        }
+        flight.closed(Closed::Fin, at_ms(500));
+        let (timeline, response, _) = flight.into_parts();
+        timeline.finish(response.reply(), at_ms(500)).first_uncertainty()
+    }
+
+    #[test]
+    fn an_event_is_exact_only_where_nothing_later_came_in_its_read() {
+        let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
+        let (event, comment) = (chunk(EVENT), chunk(": ping\n\n"));
+        let exact = Span::ZERO;
+        let wide = Span::from_ms(2);
+        assert_eq!(uncertainty(&[&event]), exact);
+        assert_eq!(uncertainty(&[&event, &event]), exact, "the second came in a read of its own");
+        assert_eq!(uncertainty(&[&format!("{event}{event}")]), wide);
+        assert_eq!(uncertainty(&[&format!("{event}{comment}")]), wide);
+        // Every cut inside the second event or its framing leaves something of it in the first one's read.
+        for cut in 1..event.len() {
+            let (begun, rest) = event.split_at(cut);
+            assert_eq!(uncertainty(&[&format!("{event}{begun}"), rest]), wide, "cut at {cut}");
+        }
+        // An event cut over two reads has come with the second of them.
+        for cut in 1..event.len() - 2 {
+            let (begun, rest) = event.split_at(cut);
+            assert_eq!(uncertainty(&[begun, rest]), exact, "cut at {cut}");
+            assert_eq!(uncertainty(&[begun, &format!("{rest}{}", &event[..9])]), wide, "cut at {cut}");
+        }
+        // The line end of its chunk is the event's own, whenever it comes.
+        let (most, line_end) = event.split_at(event.len() - 2);
+        assert_eq!(uncertainty(&[most, line_end]), exact);
+    }
+
+    #[test]
+    fn an_event_that_a_full_buffer_left_under_one_stamp_with_later_bytes_is_not_exact() {
+        let mut flight = flight();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+        read(&mut flight, format!("{head}{EVENT}").as_bytes(), at_ms(30), at_ms(20));
+        // The rest of what waited with it: its interval begins where the first one's does.
+        read(&mut flight, EVENT.as_bytes(), at_ms(30), at_ms(20));
+        flight.closed(Closed::Fin, at_ms(40));
+        let (timeline, response, _) = flight.into_parts();
+        let finished = timeline.finish(response.reply(), at_ms(40));
+        let uncertain: Vec<_> = finished.token_events().map(|event| event.uncertainty).collect();
+        assert_eq!(uncertain, [Span::from_ms(10), Span::ZERO]);
+        assert_eq!(finished.record().coalesced, 1);
     }
 }

@@ -23,6 +23,10 @@ impl Handler for Client {
         Some(self.next_wake())
     }
 
+    fn is_listening(&self) -> bool {
+        self.in_flight > 0
+    }
+
     fn tick(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
         self.step(ring, now)
     }
@@ -64,25 +68,29 @@ impl Handler for Client {
             JobClass::Prepare => WorkClass::Prepare,
         };
         let Job { arrival, begun, ended, bytes, .. } = *job;
-        measured.audit.work(Work { class, arrival, begun, ended, bytes });
+        let work = Work { class, arrival, begun, ended, bytes };
+        self.traffic.job(&work);
+        measured.audit.work(work);
     }
 
     fn pass(&mut self, pass: &Pass) {
         self.now = pass.ended;
-        let Pass { entered, planned_wake, harvested, ended, kernel, cpu, jobs, polled } = *pass;
+        let Pass { entered, planned_wake, latest_wake, harvested, ended, kernel, cpu, jobs, polled } = *pass;
         let Some(measured) = &mut self.measured else { return };
-        // Run delay and steal are not read: a turn that was preempted counts like any other.
-        let interrupted = false;
-        measured.audit.turn(&Turn {
+        let turn = Turn {
             entered,
             planned_wake,
+            latest_wake,
             harvested,
             ended,
             kernel,
             cpu,
-            interrupted,
+            interrupted: None,
             polled,
-        });
+        };
+        self.traffic.turn(&turn);
+        self.account.turn(turn, &mut measured.audit);
+        self.give_traffic(ended);
         // Polling in vain is how a busy-polling shard waits.
         let busy = if polled && jobs == 0 { Span::ZERO } else { kernel + (ended - harvested) };
         self.gauge.beat(busy, ended - entered);

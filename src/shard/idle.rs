@@ -2,44 +2,72 @@
 //!
 //! It does not close anything: what is stale is handed back to whoever does.
 
-use crate::ring::Conn;
 use crate::time::{Instant, Span};
 use std::collections::VecDeque;
 
-/// Idle connections, most recently used last. One that its peer has ended stays listed until it comes up: whoever
-/// takes a connection asks the table of connections whether it still waits.
+/// How long a connection that has carried nothing yet may wait and still be trusted. Servers that limit the wait for a
+/// first request usually give it a minute (nginx, Node); uvicorn does not limit it at all.
+const FRESH_LIMIT: Span = Span::from_s(50);
+
+/// Idle connections. One that its peer has ended stays listed until it comes up: whoever takes a connection asks the
+/// table of connections whether it still waits.
 #[derive(Debug)]
-pub struct Idle {
-    waiting: VecDeque<(Conn, Instant)>,
+pub struct Idle<C> {
+    /// Those that have carried requests, most recently used last.
+    used: VecDeque<(C, Instant)>,
+    /// Those opened ahead that have carried none, oldest first.
+    fresh: VecDeque<(C, Instant)>,
     limit: Span,
 }
 
-impl Idle {
-    /// `limit`: how long a connection may wait and still be trusted.
+/// A connection that has waited too long.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Stale<C> {
+    /// Which.
+    pub conn: C,
+    /// Whether it was opened ahead and never used.
+    pub fresh: bool,
+}
+
+impl<C> Idle<C> {
+    /// `limit`: how long a connection that has carried requests may wait and still be trusted.
     #[must_use]
     pub fn new(limit: Span) -> Self {
-        Self { waiting: VecDeque::new(), limit }
+        Self { used: VecDeque::new(), fresh: VecDeque::new(), limit }
     }
 
-    /// `conn` is free since `now`.
-    pub fn put(&mut self, conn: Conn, now: Instant) {
-        self.waiting.push_back((conn, now));
+    /// `conn` has carried a request, and is free since `now`.
+    pub fn put(&mut self, conn: C, now: Instant) {
+        self.used.push_back((conn, now));
     }
 
-    /// The connection that was used last, when it is still to be trusted.
-    pub fn take(&mut self, now: Instant) -> Option<Conn> {
-        let &(conn, since) = self.waiting.back()?;
-        if now - since > self.limit {
+    /// `conn` was opened ahead, and is up since `now`.
+    pub fn put_fresh(&mut self, conn: C, now: Instant) {
+        self.fresh.push_back((conn, now));
+    }
+
+    /// The connection that was used last, else one that was opened ahead, when it is still to be trusted.
+    pub fn take(&mut self, now: Instant) -> Option<C> {
+        let from = if trusted(&self.used, self.limit, now) {
+            &mut self.used
+        } else if trusted(&self.fresh, FRESH_LIMIT, now) {
+            &mut self.fresh
+        } else {
             return None;
-        }
-        self.waiting.pop_back();
-        Some(conn)
+        };
+        from.pop_back().map(|(conn, _)| conn)
     }
 
     /// Whether there is one to be trusted.
     #[must_use]
     pub fn ready(&self, now: Instant) -> bool {
-        self.waiting.back().is_some_and(|&(_, since)| now - since <= self.limit)
+        trusted(&self.used, self.limit, now) || trusted(&self.fresh, FRESH_LIMIT, now)
+    }
+
+    /// How many there are that were opened ahead.
+    #[must_use]
+    pub fn fresh(&self) -> usize {
+        self.fresh.len()
     }
 
     /// The server says that it closes idle connections after `keep_alive`: none is used in its last second.
@@ -48,18 +76,65 @@ impl Idle {
     }
 
     /// A connection that has waited too long.
-    pub fn take_stale(&mut self, now: Instant) -> Option<Conn> {
-        let &(conn, since) = self.waiting.front()?;
-        if now - since <= self.limit {
-            return None;
+    pub fn take_stale(&mut self, now: Instant) -> Option<Stale<C>> {
+        for (of, limit, fresh) in [(&mut self.used, self.limit, false), (&mut self.fresh, FRESH_LIMIT, true)]
+        {
+            if of.front().is_some_and(|(_, since)| now - *since > limit) {
+                return of.pop_front().map(|(conn, _)| Stale { conn, fresh });
+            }
         }
-        self.waiting.pop_front();
-        Some(conn)
+        None
     }
 
     /// When the next connection becomes stale.
     #[must_use]
     pub fn stale_at(&self) -> Option<Instant> {
-        self.waiting.front().map(|&(_, since)| since + self.limit + Span::from_ns(1))
+        let at = |of: &VecDeque<(C, Instant)>, limit: Span| {
+            of.front().map(|(_, since)| *since + limit + Span::from_ns(1))
+        };
+        [at(&self.used, self.limit), at(&self.fresh, FRESH_LIMIT)].into_iter().flatten().min()
+    }
+}
+
+/// Whether the connection that would be taken may still be used.
+fn trusted<C>(of: &VecDeque<(C, Instant)>, limit: Span, now: Instant) -> bool {
+    of.back().is_some_and(|(_, since)| now - *since <= limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_s(s: u64) -> Instant {
+        Instant::from_ns(s * 1_000_000_000)
+    }
+
+    fn idle() -> Idle<u32> {
+        Idle::new(Span::from_s(4))
+    }
+
+    #[test]
+    fn the_connection_used_last_goes_first_and_one_opened_ahead_after_all_of_them() {
+        let mut idle = idle();
+        idle.put_fresh(0, at_s(0));
+        idle.put(1, at_s(0));
+        idle.put(2, at_s(1));
+        let taken: Vec<_> = std::iter::from_fn(|| idle.take(at_s(2))).collect();
+        assert_eq!(taken, [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_connection_opened_ahead_outlives_the_limit_of_used_ones() {
+        let mut idle = idle();
+        idle.put_fresh(0, at_s(0));
+        idle.put(1, at_s(0));
+        assert_eq!(idle.take_stale(at_s(5)), Some(Stale { conn: 1, fresh: false }));
+        assert_eq!(idle.take_stale(at_s(5)), None);
+        idle.lower_limit(Span::from_s(2));
+        assert!(idle.ready(at_s(49)), "a limit on used connections is none on fresh ones");
+        assert_eq!(idle.stale_at(), Some(at_s(50) + Span::from_ns(1)));
+        assert_eq!(idle.take(at_s(51)), None);
+        assert_eq!(idle.take_stale(at_s(51)), Some(Stale { conn: 0, fresh: true }));
+        assert_eq!(idle.stale_at(), None);
     }
 }

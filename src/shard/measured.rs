@@ -2,6 +2,7 @@
 //!
 //! It must not be made before the run's zero is known: every window lies on the clock.
 
+use super::client::Orders;
 use super::source::Source;
 use crate::record::{Audit, Interval, Recorder, Window};
 use crate::schedule::{Extent, Schedule};
@@ -24,13 +25,13 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// For `shard` of `shards`, of a schedule that starts at `start`.
-    pub fn new(schedule: &Schedule, start: Instant, shard: u16, shards: u16) -> Self {
-        let schedule = schedule.starting_at(start);
-        let windows = windows(&schedule);
+    /// For `shard` of those that `orders` are for, of a run that starts at `start`.
+    pub fn new(orders: &Orders, start: Instant, shard: u16) -> Self {
+        let Orders { schedule, windows, bounds, shards, .. } = orders;
+        let windows = placed(schedule, windows, start);
         Self {
-            source: Source::new(&schedule, shard, shards),
-            recorder: Recorder::new(&windows),
+            source: Source::new(&schedule.starting_at(start), shard, *shards),
+            recorder: Recorder::judging(&windows, bounds),
             audit: Audit::new(&windows),
             start,
             intervals: 0,
@@ -52,7 +53,15 @@ impl Measured {
     }
 }
 
-/// The windows of a schedule's stages, on the schedule's clock.
+/// The windows that [`windows`] found for a schedule as it is, of a run that starts at `start`. They are found before the
+/// start, since that can mean to walk a long warm-up.
+fn placed(schedule: &Schedule, windows: &[Window], start: Instant) -> Vec<Window> {
+    let by = start - schedule.start();
+    windows.iter().map(|window| window.shifted(by)).collect()
+}
+
+/// The windows of a schedule's stages, on the schedule's clock. With a number of requests in an open loop it walks the
+/// warm-up, some 20 ns a request.
 #[must_use]
 pub fn windows(schedule: &Schedule) -> Vec<Window> {
     let placed = schedule.stages().iter().zip(schedule.timetable().windows());
@@ -69,4 +78,32 @@ pub fn windows(schedule: &Schedule) -> Vec<Window> {
         }
     };
     placed.map(window).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Load, Process, Ramp, Stage};
+
+    #[test]
+    fn the_windows_found_before_the_start_are_taken_as_they_are() {
+        let load = Load::Open { rate_per_s: Ramp::Flat(1000.0), process: Process::Poisson };
+        let stage = Stage { load, extent: Extent::Requests(50), warmup: Span::from_s(2) };
+        let schedule = Schedule::new(vec![stage], Span::ZERO, 0).unwrap();
+        let [mut window] = windows(&schedule)[..] else { panic!("one stage has one window") };
+        // No walk after the start could find this index.
+        window.blocks = crate::record::Blocks::Requests { first: 1_000_000, count: 50 };
+        let start = Instant::from_ns(7_000_000_000);
+        assert_eq!(placed(&schedule, &[window], start), [window.shifted(start - Instant::ZERO)]);
+        assert_eq!(placed(&schedule, &windows(&schedule), start)[0].from, start + Span::from_s(2));
+    }
+
+    #[test]
+    fn windows_of_requests_are_numbered_after_the_warm_up() {
+        let load = Load::Open { rate_per_s: Ramp::Flat(1000.0), process: Process::Constant };
+        let stage = Stage { load, extent: Extent::Requests(50), warmup: Span::from_s(2) };
+        let schedule = Schedule::new(vec![stage], Span::ZERO, 0).unwrap();
+        let found = windows(&schedule);
+        assert_eq!(found[0].blocks, crate::record::Blocks::Requests { first: 2000, count: 50 });
+    }
 }

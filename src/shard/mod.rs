@@ -2,6 +2,7 @@
 //!
 //! It makes traces; what they mean is told by `wire`, `record` and, after the run, `analysis`.
 
+mod account;
 mod begin;
 mod client;
 mod control;
@@ -10,13 +11,18 @@ mod finish;
 mod flight;
 mod handler;
 mod idle;
+mod kept;
 mod lines;
 mod measured;
 mod outbox;
+mod sinks;
+mod slots;
 mod source;
 mod thread;
 
-pub use client::{IntervalSink, Orders, RowSink};
+pub use client::Orders;
 pub use control::{Control, Order, Standing};
+pub use flight::DRAIN;
 pub use measured::{INTERVAL, Measured, windows};
+pub use sinks::{IntervalSink, RowSink, Sinks, TrafficSink};
 pub use thread::{Outcome, Shard};

@@ -2,6 +2,7 @@
 //!
 //! It must not send, and it reads no clock.
 
+use super::slots::Slots;
 use crate::schedule::{Arrivals, Due, Extent, Schedule, share};
 use crate::time::{Instant, Phase};
 use std::cmp::Reverse;
@@ -65,11 +66,21 @@ impl Source {
         }
     }
 
-    /// The request of `ask` was answered, or failed, at `at`.
-    pub fn answered(&mut self, slot: u32, stage: u16, index: u64, at: Instant) {
+    /// The request of `ask` was answered, or failed, at `at`; `turned_away`: its connection was refused or lost before a
+    /// byte of an answer, and a closed loop's slot does not ask again at once.
+    pub fn over(&mut self, ask: Ask, at: Instant, turned_away: bool) {
         if let Self::Closed(closed) = self {
-            let again = at + closed.schedule.think(stage, index);
-            closed.open(slot, again);
+            let think = closed.schedule.think(ask.due.stage, ask.due.index);
+            let again = at + think + closed.slots.pause(ask.slot, turned_away);
+            closed.open(ask.slot, again);
+        }
+    }
+
+    /// How many slots of a closed loop have not begun a request yet.
+    pub fn slots_to_begin(&self) -> usize {
+        match self {
+            Self::Open(_) => 0,
+            Self::Closed(closed) => closed.slots.waiting_to_begin(),
         }
     }
 
@@ -125,6 +136,7 @@ impl Open {
 pub struct Closed {
     schedule: Schedule,
     ready: BinaryHeap<Reverse<(Instant, u32)>>,
+    slots: Slots,
     shard: u64,
     shards: u64,
     /// With a number of requests: how many are left to this shard, and where the indexes of its warm-up begin.
@@ -158,6 +170,7 @@ impl Closed {
         let mut closed = Self {
             schedule,
             ready: BinaryHeap::with_capacity(slots.len()),
+            slots: Slots::new(slots.len(), shards),
             shard: u64::from(shard),
             shards: u64::from(shards),
             counted,
@@ -182,6 +195,7 @@ impl Closed {
     fn take(&mut self) -> Option<Ask> {
         let Reverse((due, slot)) = self.ready.pop()?;
         let (stage, phase) = self.schedule.timetable().place(due)?;
+        self.slots.begin(slot);
         let index = match (&mut self.counted, phase) {
             (Some(counted), Phase::Warmup) => {
                 counted.warmups += 1;
@@ -269,7 +283,7 @@ mod tests {
         let first = take_all(&mut source, at_ms(0));
         assert_eq!(first.iter().map(|ask| ask.due.index).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(source.next_due(), None);
-        source.answered(first[1].slot, 0, 1, at_ms(7));
+        source.over(first[1], at_ms(7), false);
         let again = source.take(at_ms(9)).unwrap();
         assert_eq!((again.due.index, again.due.due, again.slot), (3, at_ms(7), first[1].slot));
         assert!(!source.measured_over(at_ms(999)));
@@ -289,7 +303,7 @@ mod tests {
                     if ask.due.phase == Phase::Measured {
                         measured.push(ask.due.index);
                     }
-                    source.answered(ask.slot, 0, ask.due.index, at_ms(ms + 3));
+                    source.over(ask, at_ms(ms + 3), false);
                 }
             }
             assert!(source.measured_over(at_ms(100)));
@@ -300,6 +314,22 @@ mod tests {
         all.dedup();
         // Two shards of two slots, warmed up at 0, 3, 6 and 9 ms.
         assert_eq!(all.len(), 7 + 2 * 2 * 4, "no index is used twice");
+    }
+
+    #[test]
+    fn a_slot_that_is_turned_away_is_due_again_after_a_pause_and_the_others_at_once() {
+        let mut source = Source::new(&closed(2.0, Extent::Duration(Span::from_s(9)), Span::ZERO), 0, 1);
+        assert_eq!(source.slots_to_begin(), 2);
+        let first = take_all(&mut source, at_ms(0));
+        assert_eq!(source.slots_to_begin(), 0);
+        source.over(first[0], at_ms(1), true);
+        source.over(first[1], at_ms(1), false);
+        let answered = source.take(at_ms(1)).unwrap();
+        assert_eq!((answered.slot, answered.due.due), (first[1].slot, at_ms(1)));
+        assert_eq!(source.next_due(), Some(at_ms(11)));
+        let again = source.take(at_ms(11)).unwrap();
+        source.over(again, at_ms(12), true);
+        assert_eq!(source.next_due(), Some(at_ms(32)));
     }
 
     #[test]

@@ -2,14 +2,15 @@
 //!
 //! It must not wait for other shards.
 
-use super::client::{Client, IntervalSink, Orders, RowSink};
+use super::client::{Client, Orders};
 use super::control::Standing;
 use super::measured::Measured;
-use crate::clock;
+use super::sinks::Sinks;
+use crate::clock::{self, CpuTimes};
 use crate::plan::Waiting;
 use crate::record::ShardGauge;
-use crate::ring::{Coalesce, Core, CoreError, Counters, PumpConfig, RingConfig};
-use crate::time::Span;
+use crate::ring::{Coalesce, Core, CoreError, Counters, Paths, PumpConfig, RingConfig, Stamps};
+use crate::time::{Span, StampClass};
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,10 +31,8 @@ pub struct Shard {
     pub gauge: Arc<ShardGauge>,
     /// How far it has come.
     pub standing: Arc<Standing>,
-    /// Where its finished records go.
-    pub rows: RowSink,
-    /// Where its histograms go as the run goes.
-    pub intervals: IntervalSink,
+    /// Where what it gathers goes.
+    pub sinks: Sinks,
 }
 
 /// What one shard leaves.
@@ -48,10 +47,14 @@ pub struct Outcome {
     pub counters: Counters,
     /// How well kernel stamps are mapped to our clock: half the width of the bracket.
     pub clock_bound: Span,
+    /// What TCP knows of its connections.
+    pub paths: Paths,
     /// How often the realtime clock was stepped.
     pub clock_steps: u64,
     /// CPU time of its thread, kernel included.
     pub cpu_time: Span,
+    /// The same, split by the kernel's own accounting, where it tells.
+    pub cpu_times: Option<CpuTimes>,
     /// The failed assertion that ended it, if one did: what it counted until then stands.
     pub died: Option<String>,
 }
@@ -66,30 +69,55 @@ impl Shard {
     }
 
     fn run(self) -> Result<Outcome, CoreError> {
-        let Self { number, cpu, waiting, orders, gauge, standing, rows, intervals } = self;
-        let mut core = Core::new(Some(cpu), &RingConfig::default(), pump_config(waiting))?;
-        let mut client = Client::new(orders, number, gauge, standing, rows, intervals, clock::now());
+        let Self { number, cpu, waiting, orders, gauge, standing, sinks } = self;
+        let class = orders.stamps;
+        let by_us = class == StampClass::User;
+        let stamps = match class {
+            StampClass::Hardware => Stamps::Hardware,
+            StampClass::Software => Stamps::Software,
+            StampClass::User => Stamps::Off,
+        };
+        let config = RingConfig { survey: true, stamps, ..RingConfig::default() };
+        let mut core = Core::new(
+            Some(cpu),
+            &config,
+            PumpConfig { card: orders.card.clone(), ..pump_config(waiting, by_us) },
+        )?;
+        let mut client = Client::new(orders, number, gauge, standing, sinks, clock::now());
         let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
         let died = run.err().map(|panic| words(&*panic));
-        let offset = core.pump().realtime_offset();
-        let (clock_bound, clock_steps) = (offset.bound(), offset.steps());
+        client.close_traffic();
+        let pump = core.pump();
+        let offset = pump.realtime_offset();
+        let (clock_bound, clock_steps) = match (class, pump.card_offset()) {
+            // Where we stamp ourselves no other clock is mapped.
+            (StampClass::User, _) => (Span::ZERO, 0),
+            // Reads that the card did not stamp have the kernel's stamp, and its clock's bound.
+            (StampClass::Hardware, Some(card)) => {
+                (card.bound().max(offset.bound()), card.steps() + offset.steps())
+            }
+            (StampClass::Hardware, None) | (StampClass::Software, _) => (offset.bound(), offset.steps()),
+        };
         Ok(Outcome {
             number,
             cpu,
             measured: client.into_measured(),
             counters: core.pump().ring().counters(),
+            paths: core.pump().ring().survey(),
             clock_bound,
             clock_steps,
             cpu_time: clock::thread_cpu(),
+            cpu_times: clock::thread_cpu_times(),
             died,
         })
     }
 }
 
-/// The pump that waits in this way.
-fn pump_config(waiting: Waiting) -> PumpConfig {
+/// The pump that waits in this way. With stamps of our own, what gathers would be stamped late, so by itself nothing does.
+fn pump_config(waiting: Waiting, stamps_by_us: bool) -> PumpConfig {
     let usual = PumpConfig::default();
     match waiting {
+        Waiting::Auto if stamps_by_us => PumpConfig { coalesce: Coalesce::Never, ..usual },
         Waiting::Auto => usual,
         Waiting::Window(Span::ZERO) => PumpConfig { coalesce: Coalesce::Never, ..usual },
         Waiting::Window(window) => PumpConfig {

@@ -44,6 +44,9 @@ impl SimConfig {
         if let Some(twice) = cpus.windows(2).find(|pair| pair[0] == pair[1]) {
             return wrong(format!("--cpus names cpu {} twice: each shard has its own", twice[0]));
         }
+        if self.shards() > 1 && self.script.engine.is_one_queue() {
+            return wrong(format!("--engine {} is one queue: give it one CPU", self.script.engine));
+        }
         let shards = u32::try_from(self.shards()).unwrap_or(u32::MAX);
         if let Some(places) = self.script.max_running.filter(|places| *places < shards) {
             return wrong(format!(

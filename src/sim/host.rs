@@ -72,6 +72,7 @@ impl Host {
             failed: meter.failed(),
             tokens: meter.generation_tokens(),
             connections: self.connections,
+            accepts_failed: 0,
             rho: wall.filter(|wall| *wall > 0.0).map(|wall| self.on_cpu.as_s_f64() / wall),
             lateness_ns: self.lateness_ns,
         }

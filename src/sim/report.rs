@@ -25,6 +25,8 @@ pub struct ShardReport {
     pub tokens: u64,
     /// Connections it accepted.
     pub connections: u64,
+    /// Accepts that failed, for want of files or memory: their clients waited.
+    pub accepts_failed: u64,
     /// Share of wall time its thread was on a CPU, kernel included; null before its first pass.
     pub rho: Option<f64>,
     /// Sent - planned of every send that bears tokens, in nanoseconds.
@@ -74,6 +76,12 @@ impl SimReport {
         self.shards.iter().filter_map(|shard| shard.rho).reduce(f64::max)
     }
 
+    /// Accepts that failed, for want of files or memory.
+    #[must_use]
+    pub fn accepts_failed(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.accepts_failed).sum()
+    }
+
     /// Generation requests taken.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -93,6 +101,9 @@ impl fmt::Display for SimReport {
             sum(|shard| shard.tokens),
             sum(|shard| shard.connections),
         )?;
+        if self.accepts_failed() > 0 {
+            writeln!(f, "simulator: {} accepts failed, for want of files or memory", self.accepts_failed())?;
+        }
         if let (Some(p50), Some(p99), Some(max)) =
             (self.lateness(0.5), self.lateness(0.99), self.lateness_max())
         {
@@ -140,6 +151,7 @@ mod tests {
             lateness_ns.record(us * 1_000).unwrap();
         }
         let of_cpu = ShardReport {
+            accepts_failed: 0,
             cpu: Some(1),
             requests: 3,
             succeeded: 3,
@@ -168,6 +180,14 @@ mod tests {
         let report = SimReport::new(vec![shard(&[10; 300]), shard(&[90; 100])], None);
         let us = |q| report.lateness(q).unwrap().as_ns() / 1_000;
         assert_eq!((us(0.5), us(0.99), report.requests()), (10, 90, 6));
+    }
+
+    #[test]
+    fn accepts_that_failed_are_told() {
+        let starved = ShardReport { accepts_failed: 2, ..shard(&[10]) };
+        let report = SimReport::new(vec![shard(&[10]), starved], None);
+        assert!(report.to_string().contains("2 accepts failed, for want of files or memory"), "{report}");
+        assert!(!SimReport::new(vec![shard(&[10])], None).to_string().contains("accepts"));
     }
 
     #[test]

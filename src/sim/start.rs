@@ -93,12 +93,6 @@ impl SimHandle {
         self.address
     }
 
-    /// What its shards have counted so far.
-    #[must_use]
-    pub fn meters(&self) -> &[Meter] {
-        &self.meters
-    }
-
     /// Tells the shards to stop; they do within 50 ms, whatever is under way.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
@@ -154,22 +148,24 @@ impl Shard {
             busy_poll: false,
             longest_sleep: LONGEST_SLEEP,
             cpu_clock: true,
+            card: None,
         };
         let begun = Core::new(self.cpu, &self.ring, pump).map_err(SimError::Core).and_then(|mut core| {
-            let (_, address) =
-                core.pump().ring_mut().listen(self.address, self.port).map_err(SimError::Listen)?;
+            let address = core.pump().ring_mut().listen(self.address, self.port).map_err(SimError::Listen)?;
             Ok((core, address))
         });
-        let heard = match begun {
-            Ok((mut core, address)) => {
-                let heard = told.send(Ok(address));
-                core.run(&mut host, |_, _| self.stop.load(Relaxed));
-                heard
-            }
-            Err(error) => told.send(Err(error)),
-        };
         // The starter waits for this word; if it is gone, so is our handle, and `stop` is set.
-        let _ = heard;
-        host.report(self.cpu, &meters[shard])
+        let accepts_failed = match begun {
+            Ok((mut core, address)) => {
+                let _ = told.send(Ok(address));
+                core.run(&mut host, |_, _| self.stop.load(Relaxed));
+                core.pump().ring().counters().accepts_failed
+            }
+            Err(error) => {
+                let _ = told.send(Err(error));
+                0
+            }
+        };
+        ShardReport { accepts_failed, ..host.report(self.cpu, &meters[shard]) }
     }
 }

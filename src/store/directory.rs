@@ -3,11 +3,13 @@
 use super::histograms::read_sums;
 use super::{HistogramLog, RecordReader, RowQueue, RowWriter, StoreError};
 use crate::record::{Histogram, Metric};
-use crate::report::Summary;
+use crate::report::{Repeats, Summary, Sweep};
 use crate::time::Instant;
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 const CONFIG: &str = "config.toml";
@@ -15,6 +17,11 @@ const RECORDS: &str = "records.jsonl";
 const SUMMARY: &str = "summary.json";
 const HISTOGRAMS: &str = "histograms.hlog";
 const PAGE: &str = "report.html";
+const REPEATS: &str = "repeats.json";
+
+/// Space for a summary: one of a stage and a shard takes some 25 KB, and each more of them some 10 KB.
+const SUMMARY_ROOM: u64 = 256 << 10;
+const SWEEP: &str = "sweep.json";
 
 /// Where results go when no directory is named.
 const DEFAULT_PARENT: &str = "results";
@@ -22,13 +29,17 @@ const DEFAULT_PARENT: &str = "results";
 /// A model's name is cut here, so that the directory's stays below the 255 bytes that file systems allow.
 const LONGEST_MODEL: usize = 64;
 
-/// What to do with a directory that holds something already.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Existing {
-    /// Refuse it.
-    Refuse,
-    /// Write over what a run wrote there, and leave the rest alone.
-    Overwrite,
+/// What a run left that never came to its summary.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Remains {
+    /// Whole rows of `records.jsonl`.
+    pub rows: u64,
+    /// Those of requests that failed.
+    pub failed: u64,
+    /// Whether the last row is cut.
+    pub cut: bool,
+    /// Whether `histograms.hlog` is there.
+    pub histograms: bool,
 }
 
 /// The directory of one run's results.
@@ -41,24 +52,31 @@ impl Results {
     /// Makes the directory for a new run, and its parents.
     ///
     /// # Errors
-    /// When it is not empty, unless told to overwrite; when the system refuses.
-    pub fn create(dir: &Path, existing: Existing) -> Result<Self, StoreError> {
+    /// When it is not empty; when the system refuses.
+    pub fn create(dir: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(dir).map_err(StoreError::io("create", dir))?;
-        let occupied = fs::read_dir(dir).map_err(StoreError::io("read", dir))?.next().is_some();
-        if occupied && existing == Existing::Refuse {
+        if fs::read_dir(dir).map_err(StoreError::io("read", dir))?.next().is_some() {
             return Err(StoreError::NotEmpty(dir.to_path_buf()));
         }
-        // What an earlier run left must not be taken for this one's if it dies early.
+        Ok(Self { dir: dir.to_path_buf() })
+    }
+
+    /// The same where a run that never ended may have left its files: they are removed, and nothing else is.
+    ///
+    /// # Errors
+    /// As [`Results::create`].
+    pub fn create_anew(dir: &Path) -> Result<Self, StoreError> {
         for name in [CONFIG, RECORDS, SUMMARY, HISTOGRAMS, PAGE] {
-            let path = dir.join(name);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(StoreError::io("replace", &path)(error));
+            for path in [dir.join(name), dir.join(format!(".{name}.part"))] {
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(StoreError::io("replace", &path)(error));
+                    }
+                    _ => {}
                 }
-                _ => {}
             }
         }
-        Ok(Self { dir: dir.to_path_buf() })
+        Self::create(dir)
     }
 
     /// Makes `results/<time>-<model>` below `parent`; a second one of the same second gets a number.
@@ -81,6 +99,47 @@ impl Results {
                 Err(error) => return Err(StoreError::io("create", &dir)(error)),
             }
         }
+    }
+
+    /// Tries whether a run could write to `dir` (`None` = where results go by default): makes what is missing, keeps
+    /// space for a summary, and takes all of it away again.
+    ///
+    /// # Errors
+    /// When it is not empty, or the system refuses: before anything was sent, not after.
+    pub fn try_out(dir: Option<&Path>) -> Result<(), StoreError> {
+        let default = Path::new(DEFAULT_PARENT);
+        let tried = dir.unwrap_or(default);
+        let missing: Vec<&Path> = tried.ancestors().take_while(|path| !path.exists()).collect();
+        let result = match dir {
+            Some(dir) => Self::create(dir),
+            None => fs::create_dir_all(default)
+                .map_err(StoreError::io("create", default))
+                .map(|()| Self { dir: default.to_path_buf() }),
+        };
+        let result = result.and_then(|results| {
+            let kept = results.keep_space();
+            let _ = fs::remove_file(results.beside(SUMMARY));
+            kept
+        });
+        // What is in use by others by now stays.
+        missing.into_iter().for_each(|path| drop(fs::remove_dir(path)));
+        result
+    }
+
+    /// Keeps space for the summary, so that a disk which the run's own rows fill has room for what they come to.
+    ///
+    /// # Errors
+    /// When there is none. A file system that cannot keep space is none.
+    pub fn keep_space(&self) -> Result<(), StoreError> {
+        let path = self.beside(SUMMARY);
+        let keep = || {
+            let file = File::create(&path)?;
+            match fallocate(&file, FallocateFlags::empty(), 0, SUMMARY_ROOM) {
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+                kept => kept.map_err(io::Error::from),
+            }
+        };
+        keep().map_err(StoreError::io("keep space for", &self.dir.join(SUMMARY)))
     }
 
     /// The directory of a finished run.
@@ -106,27 +165,14 @@ impl Results {
         self.write_whole(CONFIG, |file| file.write_all(text.as_bytes()))
     }
 
-    /// Reads `config.toml`.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn read_config(&self) -> Result<String, StoreError> {
-        self.read_whole(CONFIG)
-    }
-
     /// Starts writing `records.jsonl` on a thread of its own; see [`RowWriter::start`].
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn start_records(
-        &self,
-        queue: RowQueue,
-        start: Instant,
-        on_start: impl FnOnce() + Send + 'static,
-    ) -> Result<RowWriter, StoreError> {
+    pub fn start_records(&self, queue: RowQueue, start: Instant) -> Result<RowWriter, StoreError> {
         let path = self.dir.join(RECORDS);
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
-        RowWriter::start(queue, file, &path, start, on_start)
+        RowWriter::start(queue, file, &path, start)
     }
 
     /// Reads `records.jsonl`; instants become those of a run that started at `start`.
@@ -179,6 +225,58 @@ impl Results {
         Ok(self.dir.join(PAGE))
     }
 
+    /// Writes `sweep.json`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_sweep(&self, sweep: &Sweep) -> Result<(), StoreError> {
+        self.write_whole(SWEEP, |file| file.write_all(sweep.to_json().as_bytes()))
+    }
+
+    /// Reads `sweep.json`.
+    ///
+    /// # Errors
+    /// When the system refuses, or it is not a sweep that this version can read.
+    pub fn read_sweep(&self) -> Result<Sweep, StoreError> {
+        let text = self.read_whole(SWEEP)?;
+        Sweep::from_json(&text).map_err(|error| StoreError::Sweep { path: self.dir.join(SWEEP), error })
+    }
+
+    /// Writes `repeats.json`: what several runs in directories below this one have in common.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_repeats(&self, repeats: &Repeats) -> Result<(), StoreError> {
+        self.write_whole(REPEATS, |file| file.write_all(repeats.to_json().as_bytes()))
+    }
+
+    /// Whether it is the directory above those of several runs.
+    #[must_use]
+    pub fn holds_several(&self) -> bool {
+        self.dir.join(REPEATS).is_file()
+    }
+
+    /// What a run without a summary left: it was killed, or goes on. `None` = nothing of a run is there.
+    #[must_use]
+    pub fn remains(&self) -> Option<Remains> {
+        if self.dir.join(SUMMARY).exists() {
+            return None;
+        }
+        // Instants do not matter here, but must not run out below zero.
+        let mut rows = self.records(Instant::from_ns(1 << 62)).ok()?;
+        let mut remains = Remains { histograms: self.dir.join(HISTOGRAMS).is_file(), ..Remains::default() };
+        for row in rows.by_ref().map_while(Result::ok) {
+            remains.rows += 1;
+            remains.failed += u64::from(row.has_failed());
+        }
+        remains.cut = rows.was_cut();
+        Some(remains)
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        self.dir.join(format!(".{name}.part"))
+    }
+
     fn read_whole(&self, name: &str) -> Result<String, StoreError> {
         let path = self.dir.join(name);
         fs::read_to_string(&path).map_err(StoreError::io("read", &path))
@@ -191,11 +289,16 @@ impl Results {
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), StoreError> {
         let path = self.dir.join(name);
-        let beside = self.dir.join(format!(".{name}.part"));
+        let beside = self.beside(name);
         let write = || {
-            let mut file = BufWriter::new(File::create(&beside)?);
+            // Not cut to nothing first: space may have been kept in it.
+            let file = File::options().write(true).create(true).truncate(false).open(&beside)?;
+            let mut file = BufWriter::new(file);
             fill(&mut file)?;
-            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            let length = file.stream_position()?;
+            file.set_len(length)?;
+            file.sync_all()?;
             fs::rename(&beside, &path)
         };
         write().map_err(|error| {

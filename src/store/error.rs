@@ -34,6 +34,13 @@ pub enum StoreError {
         /// What is wrong with it.
         error: SummaryError,
     },
+    /// `sweep.json` is not one.
+    Sweep {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
 }
 
 impl StoreError {
@@ -56,6 +63,9 @@ impl fmt::Display for StoreError {
                 write!(f, "cannot {doing} {}: {error}", path.display())?;
                 match error.kind() {
                     io::ErrorKind::StorageFull => f.write_str(": make room, or use --out on another disk"),
+                    io::ErrorKind::FileTooLarge => {
+                        f.write_str(": raise the limit of a file's size (ulimit -f)")
+                    }
                     io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                         f.write_str(": name a directory that you may write with --out")
                     }
@@ -64,6 +74,7 @@ impl fmt::Display for StoreError {
             }
             Self::Row { path, line, words } => write!(f, "{}:{line}: {words}", path.display()),
             Self::Summary { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::Sweep { path, error } => write!(f, "{}: {error}", path.display()),
         }
     }
 }

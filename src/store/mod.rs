@@ -10,7 +10,7 @@ mod reader;
 mod told;
 mod writer;
 
-pub use directory::{Existing, Results};
+pub use directory::{Remains, Results};
 pub use error::StoreError;
 pub use histograms::HistogramLog;
 pub use queue::{RowQueue, RowSender};

@@ -5,7 +5,6 @@
 use crate::plan::Records;
 use crate::record::Record;
 use crossbeam_channel::{Receiver, Sender};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -32,12 +31,7 @@ impl RowQueue {
     /// An end of the queue, for one shard.
     #[must_use]
     pub fn sender(&self) -> RowSender {
-        RowSender {
-            rows: self.rows.clone(),
-            keep: self.keep,
-            dropped: Cell::new(0),
-            dropped_by_all: self.dropped.clone(),
-        }
+        RowSender { rows: self.rows.clone(), keep: self.keep, dropped_by_all: self.dropped.clone() }
     }
 }
 
@@ -46,7 +40,6 @@ impl RowQueue {
 pub struct RowSender {
     rows: Sender<Record>,
     keep: Records,
-    dropped: Cell<u64>,
     dropped_by_all: Arc<AtomicU64>,
 }
 
@@ -60,14 +53,7 @@ impl RowSender {
             Records::All => true,
         };
         if kept && self.rows.try_send(record).is_err() {
-            self.dropped.set(self.dropped.get() + 1);
             self.dropped_by_all.fetch_add(1, Relaxed);
         }
-    }
-
-    /// Rows that the full queue refused from this sender.
-    #[must_use]
-    pub fn dropped(&self) -> u64 {
-        self.dropped.get()
     }
 }

@@ -52,24 +52,16 @@ struct Wrote {
 }
 
 impl RowWriter {
-    /// Starts the thread that empties `queue`. Instants are written from `start`; `on_start` runs first on the new thread, to pin it
-    /// away from the shards.
+    /// Starts the thread that empties `queue`. Instants are written from `start`.
     ///
     /// # Errors
     /// When the system refuses a thread.
-    pub fn start(
-        queue: RowQueue,
-        file: File,
-        path: &Path,
-        start: Instant,
-        on_start: impl FnOnce() + Send + 'static,
-    ) -> Result<Self, StoreError> {
+    pub fn start(queue: RowQueue, file: File, path: &Path, start: Instant) -> Result<Self, StoreError> {
         let RowQueue { queue, dropped, .. } = queue;
         let (running, end) = crossbeam_channel::bounded(0);
         let thread = Builder::new()
             .name("lowrho-rows".into())
             .spawn(move || {
-                on_start();
                 Rows {
                     file,
                     start,

@@ -3,11 +3,12 @@
 use super::{Instant, Span};
 
 /// Who made a receive stamp.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum StampClass {
     /// The network card.
     Hardware,
     /// The kernel, in softirq: later than the wire by interrupt moderation, backlog and steal.
+    #[default]
     Software,
     /// Us, when the bytes were processed; Unix sockets have no other.
     User,

@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(
             line(&now, &earlier, Some(Span::from_s(30)), 200),
             "0:12/0:30  due 12,000  begun 12,002  done 12,000  failed 1  1,001/s  in flight 1  16,000 tokens/s  \
-             TTFT 19.9 ms p99 19.9 ms  rho 0.300"
+             TTFT 20.2 ms p99 20.2 ms  rho 0.300"
         );
     }
 
@@ -151,7 +151,7 @@ mod tests {
         let (now, earlier) = two_readings();
         assert_eq!(
             line(&now, &earlier, Some(Span::from_s(30)), 80),
-            "0:12/0:30  done 12,000  failed 1  1,001/s  TTFT 19.9 ms p99 19.9 ms  rho 0.300"
+            "0:12/0:30  done 12,000  failed 1  1,001/s  TTFT 20.2 ms p99 20.2 ms  rho 0.300"
         );
         assert_eq!(line(&now, &earlier, Some(Span::from_s(30)), 20), "0:12/0:30  failed 1");
         assert_eq!(line(&now, &earlier, None, 3), "0:1");

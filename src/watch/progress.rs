@@ -43,8 +43,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts showing the gauges of a run that starts at `start` and is planned to last `planned`. `on_start` runs first
-    /// on the new thread, to pin it away from the shards.
+    /// Starts showing the gauges of a run that starts at `start` and is planned to last `planned`.
     ///
     /// # Errors
     /// When the system refuses a thread.
@@ -54,14 +53,10 @@ impl Progress {
         planned: Option<Span>,
         show: Show,
         out: impl Write + Send + 'static,
-        on_start: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (said, says) = crossbeam_channel::unbounded();
         let screen = Screen { gauges, start, planned, show, out, past: VecDeque::new() };
-        let thread = Builder::new().name("lowrho-watch".into()).spawn(move || {
-            on_start();
-            screen.run(&says);
-        })?;
+        let thread = Builder::new().name("lowrho-watch".into()).spawn(move || screen.run(&says))?;
         Ok(Self { said: Some(said), thread: Some(thread) })
     }
 
@@ -166,7 +161,7 @@ mod tests {
     fn started(show: Show, paper: &Paper) -> Progress {
         let gauge = Arc::new(ShardGauge::new());
         gauge.begun();
-        Progress::start(vec![gauge], clock::now(), None, show, paper.clone(), || ()).unwrap()
+        Progress::start(vec![gauge], clock::now(), None, show, paper.clone()).unwrap()
     }
 
     #[test]

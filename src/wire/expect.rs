@@ -41,4 +41,6 @@ pub enum Closed {
     TimedOut(ErrorClass),
     /// We gave it up.
     Cancelled,
+    /// There is no memory for what it has not finished: it and others keep too much ([`super::Response::kept`]).
+    Crowded,
 }

@@ -12,6 +12,8 @@ const LARGEST_BODY: u64 = 256 << 20;
 pub(super) struct Gunzip {
     decoder: MultiGzDecoder<Vec<u8>>,
     expanded: u64,
+    /// A byte has come.
+    begun: bool,
 }
 
 impl std::fmt::Debug for Gunzip {
@@ -22,11 +24,12 @@ impl std::fmt::Debug for Gunzip {
 
 impl Gunzip {
     pub(super) fn new() -> Self {
-        Self { decoder: MultiGzDecoder::new(Vec::new()), expanded: 0 }
+        Self { decoder: MultiGzDecoder::new(Vec::new()), expanded: 0, begun: false }
     }
 
     /// Decodes the first of `coded`, which moves behind it; the result is what that gave, at most some 64 KiB.
     pub(super) fn decode(&mut self, coded: &mut &[u8]) -> Result<Vec<u8>, &'static str> {
+        self.begun |= !coded.is_empty();
         // One write takes what fits its output; the flush brings out what the decoder still holds, so that an
         // event is heard in the read that completed it.
         let taken = self.decoder.write(coded).map_err(|_| CORRUPT)?;
@@ -45,9 +48,9 @@ impl Gunzip {
         Ok(plain)
     }
 
-    /// Whether the coded data ended as gzip should, checksum included.
+    /// Whether the coded data ended as gzip should, checksum included; or never began, which is an empty body.
     pub(super) fn ended_well(&mut self) -> bool {
-        self.decoder.try_finish().is_ok()
+        !self.begun || self.decoder.try_finish().is_ok()
     }
 }
 

@@ -214,6 +214,36 @@ pub struct Counters {
     pub stray_comments: u32,
 }
 
+impl Counters {
+    /// Each oddity by the word that records and reports use, and whether it was there.
+    #[must_use]
+    pub const fn each(&self) -> [(&'static str, bool); 9] {
+        // Taken apart by name, so that a new counter cannot be forgotten here.
+        let Self {
+            no_done,
+            no_finish_reason,
+            unclean_end,
+            data_after_done,
+            wrong_content_type,
+            compressed,
+            usage_distrusted,
+            empty_output,
+            stray_comments,
+        } = *self;
+        [
+            ("no_done", no_done),
+            ("no_finish_reason", no_finish_reason),
+            ("unclean_end", unclean_end),
+            ("data_after_done", data_after_done),
+            ("wrong_content_type", wrong_content_type),
+            ("compressed", compressed),
+            ("usage_distrusted", usage_distrusted),
+            ("empty_output", empty_output),
+            ("stray_comments", stray_comments > 0),
+        ]
+    }
+}
+
 /// The outcome of one response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {

@@ -7,7 +7,7 @@ use super::content::{self, Content};
 use super::gzip::Gunzip;
 use super::head::{self, Coding, Head, HeadEnd, Parsed};
 use super::openai::Event;
-use super::sse::Sse;
+use super::sse::{Sse, has_more_than_line_ends};
 use super::stream::{Failure, Stream};
 use super::{Closed, Counters, ErrorClass, Expect, Heard, Listener, Progress, Reply, TokenSource};
 
@@ -41,6 +41,8 @@ pub struct Response {
     whole: bool,
     /// Bytes came that belong to nothing.
     surplus: bool,
+    /// Bytes of the latest read stand behind the latest event of it.
+    trails: bool,
     counters: Counters,
     failure: Option<Box<Failure>>,
 }
@@ -75,6 +77,7 @@ impl Response {
             persistent: false,
             whole: false,
             surplus: false,
+            trails: false,
             counters: Counters::default(),
             failure: None,
         }
@@ -93,6 +96,7 @@ impl Response {
         if self.stream.done || self.content == Content::Ignored {
             self.drained += bytes.len();
         }
+        self.trails = false;
         let mut at = 0;
         while self.phase == Phase::Head && self.read_head(bytes, &mut at, hear) {}
         if self.phase == Phase::Body {
@@ -118,6 +122,7 @@ impl Response {
             Phase::Head => self.fail(Failure::new(match how {
                 Closed::TimedOut(class) => class,
                 Closed::Cancelled => ErrorClass::Cancelled,
+                Closed::Crowded => ErrorClass::HeadTooLarge,
                 _ if self.bytes == 0 && self.expect.reused => ErrorClass::StaleConnection,
                 Closed::Reset => ErrorClass::Reset,
                 Closed::Fin | Closed::Unannounced if self.bytes == 0 => ErrorClass::EofBeforeHead,
@@ -207,11 +212,22 @@ impl Response {
 
     #[inline]
     fn read_body(&mut self, read: &[u8], at: &mut usize, hear: &mut impl Listener) {
+        let mut data_end = *at;
         while self.phase == Phase::Body {
             match self.framing.step(read, at) {
-                Step::Data(data) if self.gzip.is_none() => self.take(&read[data], hear),
-                Step::Data(data) => self.take_coded(&read[data], hear),
-                Step::More => return,
+                Step::Data(data) => {
+                    data_end = data.end;
+                    if self.gzip.is_none() {
+                        self.take(&read[data], hear);
+                    } else {
+                        self.take_coded(&read[data], hear);
+                    }
+                }
+                Step::More => {
+                    // The line end of its chunk is the event's own; the size of the next one is not.
+                    self.trails |= has_more_than_line_ends(&read[data_end..]);
+                    return;
+                }
                 Step::End => {
                     self.whole = true;
                     self.end_clean(hear);
@@ -258,8 +274,10 @@ impl Response {
 
     #[inline]
     fn take_events(&mut self, plain: &[u8], hear: &mut impl Listener) {
-        let mut at = 0;
+        let (mut at, mut event_end) = (0, 0);
         while let Some(found) = self.sse.next(plain, &mut at) {
+            event_end = at;
+            self.trails = false;
             if let Err(failure) = self.stream.take(found, true, &mut self.counters, hear) {
                 if failure.class == ErrorClass::NotAStream {
                     self.content = Content::NotAStream;
@@ -268,6 +286,7 @@ impl Response {
                 return;
             }
         }
+        self.trails |= has_more_than_line_ends(&plain[event_end..]);
     }
 
     fn keep(&mut self, plain: &[u8]) {
@@ -334,6 +353,7 @@ impl Response {
             Closed::Reset => ErrorClass::Reset,
             Closed::TimedOut(class) => class,
             Closed::Cancelled => ErrorClass::Cancelled,
+            Closed::Crowded => ErrorClass::EventTooLarge,
         };
         match self.content {
             Content::Unary => self.fail(Failure::new(class)),
@@ -425,6 +445,25 @@ impl Response {
     #[must_use]
     pub fn body(&self) -> &[u8] {
         if self.content == Content::Unary { &self.carry } else { &[] }
+    }
+
+    /// Whether the latest read went on behind its latest event: with a part of another, with a comment, with the size of the
+    /// next chunk. Then its stamp is theirs, and the event may have come before.
+    #[must_use]
+    pub const fn trails(&self) -> bool {
+        self.trails
+    }
+
+    /// Bytes of memory kept between reads: of a head, an event, or an error's words that are not whole yet.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.carry.capacity() + self.sse.kept()
+    }
+
+    /// Whether the head was a refusal: its class is known, and the body can only add words.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        matches!(self.content, Content::Words(_) | Content::Ignored)
     }
 
     /// Bytes read so far, head included.

@@ -291,6 +291,11 @@ impl Sse {
         self.carry.len() > LARGEST_EVENT
     }
 
+    /// Bytes of memory kept between reads.
+    pub(super) fn kept(&self) -> usize {
+        self.carry.capacity()
+    }
+
     /// Gives memory back that nothing is carried in. Call it at the end of a read.
     pub(super) fn settle(&mut self) {
         self.drop_spent();
@@ -298,6 +303,12 @@ impl Sse {
             self.carry = Vec::new();
         }
     }
+}
+
+/// Whether something stands in these bytes that is no line end.
+#[inline]
+pub(super) fn has_more_than_line_ends(bytes: &[u8]) -> bool {
+    bytes.iter().any(|byte| !matches!(byte, b'\r' | b'\n'))
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";

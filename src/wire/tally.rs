@@ -118,7 +118,11 @@ impl Tally {
         if let Some(usage) = reply.usage {
             self.add_usage(usage, true);
         }
-        reply.each_choice(|choice| self.finish(choice.finish_reason));
+        reply.each_choice(|choice| {
+            if choice.finishes() {
+                self.finish(choice.finish_reason);
+            }
+        });
     }
 
     fn add_usage(&mut self, usage: Usage, whole: bool) {
@@ -129,11 +133,13 @@ impl Tally {
     #[inline]
     fn delta(&mut self, choice: &Choice<'_>, count: Option<u64>, opens_event: bool) -> Delta {
         let bearing = choice.bearing();
-        let finishes = choice.finish_reason.is_something();
+        let finishes = choice.finishes();
         let mut unknown = ChoiceTally { continuous: Continuous::Lost, finished: false };
-        let own = match &mut self.choices {
-            Choices::One(own) => own,
-            Choices::Many(all) => all.get_mut(usize::from(choice.index)).unwrap_or(&mut unknown),
+        let (index, own) = match &mut self.choices {
+            Choices::One(own) => (0, own),
+            Choices::Many(all) => {
+                (choice.index, all.get_mut(usize::from(choice.index)).unwrap_or(&mut unknown))
+            }
         };
         let shown = bearing.answer || bearing.reasoning || choice.token_ids > 0 || choice.logprobs > 0;
         let held_back = bearing.empty_text && !bearing.role && !finishes && !own.finished;
@@ -173,7 +179,7 @@ impl Tally {
         }
         let proved = [growth.unwrap_or(0), choice.token_ids, choice.logprobs];
         Delta {
-            choice: choice.index,
+            choice: index,
             opens_event,
             bears,
             answer: bearing.answer,
@@ -183,9 +189,6 @@ impl Tally {
 
     #[cold]
     fn finish(&mut self, reason: Value<'_>) {
-        if !reason.is_something() {
-            return;
-        }
         let raw = reason.word();
         let word = unescape(&raw[..raw.len().min(8 * FinishReason::LONGEST_WORD)]);
         self.aborted |= matches!(word.as_str(), "abort" | "error" | "insufficient_system_resource");

@@ -19,7 +19,7 @@ pub use merge::merge;
 pub use prompts::Prompts;
 pub use request::{Piece, Request};
 pub use tokens::{InputTokens, LONGEST_INPUT, LONGEST_OUTPUT, TokenFit};
-pub use vocabulary::{DEFAULT_IDS, PromptForm};
+pub use vocabulary::{LEAST_IDS, MOST_IDS, PromptForm, ids_below};
 pub use workload::{Source, Workload, WorkloadSpec};
 
 #[cfg(test)]

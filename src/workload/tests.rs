@@ -40,7 +40,7 @@ fn chat(input: &str, output: &str) -> Workload {
 }
 
 fn ids(input: &str) -> Workload {
-    Workload::new(&spec(Api::Completions, PromptForm::Ids(DEFAULT_IDS), input, "16")).unwrap()
+    Workload::new(&spec(Api::Completions, PromptForm::Ids(ids_below(30_001)), input, "16")).unwrap()
 }
 
 fn file(api: Api, text: &str) -> Result<Workload, WorkloadError> {
@@ -268,7 +268,8 @@ fn choices_are_those_of_the_body() {
 
 #[test]
 fn what_cannot_be_sent_is_refused_with_the_remedy() {
-    let ids_in_chat = Workload::new(&spec(Api::Chat, PromptForm::Ids(DEFAULT_IDS), "5", "5")).unwrap_err();
+    let ids_in_chat =
+        Workload::new(&spec(Api::Chat, PromptForm::Ids(ids_below(30_001)), "5", "5")).unwrap_err();
     assert!(ids_in_chat.to_string().contains("use --api completions"), "{ids_in_chat}");
     for (api, key) in [(Api::Chat, "messages"), (Api::Completions, "prompt")] {
         let error = with(api, json!({key: "x"})).unwrap_err().to_string();
@@ -308,7 +309,7 @@ proptest! {
         let (api, form) = match form {
             0 => (Api::Chat, PromptForm::Text),
             1 => (Api::Completions, PromptForm::Text),
-            _ => (Api::Completions, PromptForm::Ids(DEFAULT_IDS)),
+            _ => (Api::Completions, PromptForm::Ids(ids_below(30_001))),
         };
         let workload = Workload::new(&WorkloadSpec {
             seed, model: model.clone(), choices: n,

@@ -13,9 +13,18 @@ pub enum PromptForm {
     Ids(RangeInclusive<u32>),
 }
 
-/// Ids that every widely served vocabulary has as ordinary tokens: the smallest have 32,000 (Llama 2, Mistral), and the
-/// first 1,000 are control tokens in some (Tekken), single bytes and markers in others.
-pub const DEFAULT_IDS: RangeInclusive<u32> = 1_000..=30_000;
+/// The fewest ids that prompts are made of: fewer would need a long unique head, and hardly resemble a prompt.
+pub const LEAST_IDS: u32 = 256;
+
+/// The most.
+pub const MOST_IDS: u32 = 16_777_216;
+
+/// The ids below `size`, 256 to 16777216, that are ordinary tokens as far as can be told: not the first 1,000, which are
+/// control tokens in some vocabularies (Tekken) and single bytes and markers in others, where enough others are left.
+#[must_use]
+pub fn ids_below(size: u32) -> RangeInclusive<u32> {
+    size.saturating_sub(LEAST_IDS).min(1_000)..=size.saturating_sub(1)
+}
 
 /// The units prompts are made of.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,13 +37,10 @@ impl Vocabulary {
     pub(super) fn new(form: &PromptForm) -> Result<Self, WorkloadError> {
         let PromptForm::Ids(range) = form else { return Ok(Self::Words) };
         let (first, last) = (*range.start(), *range.end());
-        match last.checked_sub(first) {
-            // Fewer would need a long unique head, and hardly resemble a prompt.
-            Some(span @ 255..16_777_216) => Ok(Self::Ids { first, size: span + 1 }),
+        match last.checked_sub(first).map(|span| span.saturating_add(1)) {
+            Some(size @ LEAST_IDS..=MOST_IDS) => Ok(Self::Ids { first, size }),
             _ => Err(WorkloadError::new(format!(
-                "token ids {first} to {last}: the range must hold 256 to 16777216 ids; the default is {} to {}",
-                DEFAULT_IDS.start(),
-                DEFAULT_IDS.end()
+                "token ids {first} to {last}: the range must hold {LEAST_IDS} to {MOST_IDS} ids"
             ))),
         }
     }
@@ -139,15 +145,26 @@ mod tests {
     #[test]
     fn a_head_is_long_enough_to_tell_every_request() {
         assert_eq!(Vocabulary::Words.head_units(), 8);
-        assert_eq!(Vocabulary::new(&PromptForm::Ids(DEFAULT_IDS)).unwrap().head_units(), 5);
+        assert_eq!(Vocabulary::new(&PromptForm::Ids(ids_below(30_001))).unwrap().head_units(), 5);
         assert_eq!(Vocabulary::new(&PromptForm::Ids(0..=255)).unwrap().head_units(), 8);
     }
 
     #[test]
-    fn a_range_of_few_ids_is_refused_with_the_default() {
+    fn ids_stay_below_the_size_of_the_vocabulary_and_leave_out_its_first_where_others_are_left() {
+        assert_eq!(ids_below(30_001), 1_000..=30_000);
+        assert_eq!(ids_below(32_000), 1_000..=31_999);
+        assert_eq!(ids_below(1_000), 744..=999);
+        assert_eq!(ids_below(LEAST_IDS), 0..=255);
+        for size in [LEAST_IDS, 257, 1_255, 1_256, 1_257, MOST_IDS] {
+            assert!(Vocabulary::new(&PromptForm::Ids(ids_below(size))).is_ok(), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_range_of_few_or_of_too_many_ids_is_refused() {
         for range in [0..=100, RangeInclusive::new(9, 3), 0..=u32::MAX] {
             let error = Vocabulary::new(&PromptForm::Ids(range)).unwrap_err().to_string();
-            assert!(error.contains("1000 to 30000"), "{error}");
+            assert!(error.contains("256 to 16777216"), "{error}");
         }
     }
 }

@@ -2,10 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod imagined;
 mod made;
 mod merging;
+mod ntpot;
 mod planted_queues;
+mod populations;
 mod rows;
+mod service_levels;
 mod shard_as_queue;
 mod timelines;
 mod verdicts;

@@ -3,7 +3,7 @@
 use crate::made::stream;
 use lowrho::analysis::ShardQueue;
 use lowrho::random::Stream;
-use lowrho::record::{Audit, Turn, Window, Work, WorkClass};
+use lowrho::record::{Audit, Cause, Interruption, Switches, ThreadCounts, Turn, Window, Work, WorkClass};
 use lowrho::time::{Instant, Span};
 
 const START: Instant = Instant::from_ns(1_000_000_000);
@@ -33,13 +33,14 @@ impl Pump {
         Self { audit: audit(), free_at: START }
     }
 
-    fn job(&mut self, arrival: Instant, service: Span, interrupted: bool) {
+    fn job(&mut self, arrival: Instant, service: Span, interrupted: Option<Interruption>) {
         let begun = self.free_at.max(arrival);
         let ended = begun + service;
         self.audit.work(Work { class: WorkClass::Receive, arrival, begun, ended, bytes: 250 });
         self.audit.turn(&Turn {
             entered: self.free_at,
             planned_wake: Instant::NEVER,
+            latest_wake: Instant::NEVER,
             harvested: begun,
             ended,
             kernel: Span::ZERO,
@@ -60,7 +61,7 @@ fn play(load: f64, batch: u32, jobs: u32, service: impl Fn(&mut Stream) -> f64) 
         at += ns(stream.exponential() * MEAN_NS * f64::from(batch) / load);
         for _ in 0..batch {
             let service = ns(service(&mut stream));
-            pump.job(at, service, false);
+            pump.job(at, service, None);
         }
     }
     found(&pump.audit)
@@ -103,7 +104,7 @@ fn lindley_explains_every_nanosecond_of_a_wait_that_is_only_queueing() {
 fn regular_arrivals_wait_for_nothing_and_the_formula_for_poisson_ones_does_not_hold() {
     let mut pump = Pump::new();
     for n in 0..10_000 {
-        pump.job(START + Span::from_ns(2_000) * n, Span::from_ns(1_000), false);
+        pump.job(START + Span::from_ns(2_000) * n, Span::from_ns(1_000), None);
     }
     let queue = found(&pump.audit);
     assert_eq!((queue.lindley_ns, queue.observed_ns), (Some(0.0), Some(0.0)));
@@ -121,6 +122,75 @@ fn tokens_in_batches_need_the_batch_formula() {
     assert!(queue.lindley_ns.unwrap() > 10.0 * queue.pollaczek_khinchine.mean_ns.unwrap());
     assert_eq!(queue.in_batches, Some(true));
     assert!(queue.burst_max >= 64 && near(queue.burst_mean, Some(64.0), 0.05));
+}
+
+#[test]
+fn batches_of_any_size_and_service_meet_the_batch_formula() {
+    // Geometric sizes with a mean of 20: E[X (X - 1)] is 760; services are exponential.
+    let mut stream = stream("m^x/g/1", 0);
+    let mut pump = Pump::new();
+    let mut at = START;
+    for _ in 0..100_000 {
+        at += ns(stream.exponential() * MEAN_NS * 20.0 / 0.5);
+        while {
+            pump.job(at, ns(stream.exponential() * MEAN_NS), None);
+            stream.uniform() >= 1.0 / 20.0
+        } {}
+    }
+    let queue = found(&pump.audit);
+    let want = 0.5 * 2.0 * MEAN_NS / (2.0 * 0.5) + 760.0 * MEAN_NS / (2.0 * 20.0 * 0.5);
+    assert!(near(queue.lindley_ns, Some(want), 0.05), "{queue:?}");
+    assert!(near(queue.batch.mean_ns, queue.lindley_ns, 0.05), "{queue:?}");
+    assert!(queue.lindley_ns.unwrap() > 10.0 * queue.pollaczek_khinchine.mean_ns.unwrap());
+    assert_eq!((queue.batch.holds, queue.pollaczek_khinchine.holds), (Some(true), Some(false)));
+}
+
+#[test]
+fn lindley_is_the_longest_busy_period_that_can_end_with_a_job() {
+    // Turns of several jobs, handled in any order, the kernel's time among them: services are told by the audit's own rule.
+    let mut stream = stream("lindley", 0);
+    let mut audit = audit();
+    let mut jobs: Vec<(Instant, Span)> = Vec::new();
+    let mut at = START;
+    for _ in 0..150 {
+        let (mut turn, bytes) = (Vec::new(), 250);
+        for _ in 0..=stream.below(4) {
+            at += ns(stream.exponential() * 2_500.0);
+            turn.push((at, ns(200.0 + stream.exponential() * 1_500.0).max(Span::from_ns(1))));
+        }
+        let kernel = Span::from_ns(300) * i64::try_from(turn.len()).unwrap();
+        let woken = at + Span::from_us(1);
+        let mut begun = woken;
+        for (arrival, own) in turn.iter().rev() {
+            let ended = begun + *own;
+            audit.work(Work { class: WorkClass::Receive, arrival: *arrival, begun, ended, bytes });
+            begun = ended;
+        }
+        audit.turn(&Turn {
+            entered: woken,
+            planned_wake: Instant::NEVER,
+            latest_wake: Instant::NEVER,
+            harvested: woken,
+            ended: begun,
+            kernel,
+            cpu: kernel + (begun - woken),
+            interrupted: None,
+            polled: false,
+        });
+        jobs.extend(turn.iter().map(|(arrival, own)| (*arrival, *own + Span::from_ns(300))));
+    }
+    // No recursion: for every job, the work of all that can have been done before it, less the time there was for it.
+    let mut sum = Span::ZERO;
+    for (job, (arrival, _)) in jobs.iter().enumerate() {
+        let wait = |first: usize| {
+            jobs[first..job].iter().map(|(_, service)| *service).sum::<Span>() - (*arrival - jobs[first].0)
+        };
+        sum += (0..=job).map(wait).max().unwrap();
+    }
+    let queue = found(&audit);
+    let mean_ns = sum.as_s_f64() * 1e9 / jobs.len() as f64;
+    assert!(mean_ns > 500.0, "jobs wait for each other: {mean_ns}");
+    assert!(near(queue.lindley_ns, Some(mean_ns), 1e-9), "{:?}, not {mean_ns}", queue.lindley_ns);
 }
 
 /// A shard that sleeps until each multiple of `window`, and oversleeps by `late`.
@@ -149,11 +219,12 @@ fn coalescing(window: Span, late: Span) -> ShardQueue {
         audit.turn(&Turn {
             entered,
             planned_wake,
+            latest_wake: Instant::NEVER,
             harvested,
             ended: free_at,
             kernel: Span::ZERO,
             cpu,
-            interrupted: false,
+            interrupted: None,
             polled: false,
         });
     }
@@ -181,11 +252,12 @@ fn what_came_while_the_shard_was_busy_was_queueing_and_not_a_hold() {
         audit.turn(&Turn {
             entered,
             planned_wake,
+            latest_wake: Instant::NEVER,
             harvested: begun,
             ended,
             kernel: Span::ZERO,
             cpu,
-            interrupted: false,
+            interrupted: None,
             polled: false,
         });
     };
@@ -221,16 +293,136 @@ fn an_interruption_is_shown_apart_and_left_out_of_the_moments() {
     let (mut calm, mut disturbed) = (Pump::new(), Pump::new());
     for n in 0..10_000_i64 {
         let at = START + Span::from_us(10) * n;
-        calm.job(at, Span::from_ns(1_000), false);
-        let stolen = n % 1_000 == 999;
-        let service = if stolen { Span::from_us(9) } else { Span::from_ns(1_000) };
+        calm.job(at, Span::from_ns(1_000), None);
+        let stolen =
+            (n % 1_000 == 999).then_some(Interruption { cause: Cause::Preempted, lost: Span::from_us(8) });
+        let service = if stolen.is_some() { Span::from_us(9) } else { Span::from_ns(1_000) };
         disturbed.job(at, service, stolen);
     }
     let (calm, disturbed) = (found(&calm.audit), found(&disturbed.audit));
     assert_eq!((disturbed.interruptions, disturbed.jobs), (10, 9_990));
     assert_eq!(disturbed.service.unwrap().second_moment, calm.service.unwrap().second_moment);
-    assert!(disturbed.interrupted >= Span::from_us(90));
+    assert_eq!(
+        (disturbed.preempted.lost, disturbed.preempted.longest),
+        (Span::from_us(80), Span::from_us(8))
+    );
+    assert_eq!((disturbed.preempted.turns, disturbed.off_cpu.turns), (10, 0));
     assert!(disturbed.rho_busy > calm.rho_busy);
+}
+
+/// What is planted into a turn.
+#[derive(Copy, Clone, PartialEq)]
+enum Planted {
+    Nothing,
+    /// Another thread has the CPU in the middle of the handling.
+    Preempted,
+    /// The process is stopped while it sleeps.
+    Stopped,
+    /// Its own work takes that long.
+    Work,
+}
+
+/// A shard that wakes each millisecond for eight jobs of 10 us, its thread's counters read as a real shard reads them; for
+/// each turn, `plant` says what happens to it for 3 ms. Every wake costs 20 us of run delay and as much again of nothing.
+fn disturbed(turns: u32, plant: impl Fn(u32) -> Planted) -> ShardQueue {
+    const LONG: Span = Span::from_ms(3);
+    const JOB: Span = Span::from_us(10);
+    let mut audit = audit();
+    let mut counts = ThreadCounts { cpu: Span::ZERO, run_delay: Some(Span::ZERO) };
+    let mut next_reading = Instant::ZERO;
+    let mut now = START;
+    for n in 0..turns {
+        let planted = plant(n);
+        let of = |kind| if planted == kind { LONG } else { Span::ZERO };
+        let (entered, planned) = (now, now + Span::from_ms(1));
+        let harvested = planned + Span::from_us(40) + of(Planted::Stopped);
+        let mut end = harvested;
+        for job in 0..8 {
+            let begun = end;
+            let taken = if job == 3 { of(Planted::Preempted) + of(Planted::Work) } else { Span::ZERO };
+            end = begun + JOB + taken;
+            let arrival = planned - Span::from_us(50);
+            audit.work(Work { class: WorkClass::Receive, arrival, begun, ended: end, bytes: 250 });
+        }
+        counts.cpu += JOB * 8 + of(Planted::Work);
+        counts.run_delay = counts.run_delay.map(|delay| delay + Span::from_us(20) + of(Planted::Preempted));
+        let mut turn = Turn {
+            entered,
+            planned_wake: planned,
+            latest_wake: planned,
+            harvested,
+            ended: end,
+            kernel: Span::ZERO,
+            cpu: JOB * 8,
+            interrupted: None,
+            polled: false,
+        };
+        let excess = audit.excess(&turn);
+        if excess.is_long() {
+            turn.interrupted = audit.judge(&turn, &excess, &counts);
+        }
+        audit.turn(&turn);
+        if excess.is_long() || end >= next_reading {
+            audit.counted(end, counts);
+            next_reading = end + Span::from_ms(5);
+        }
+        now = end;
+    }
+    found(&audit)
+}
+
+#[test]
+fn planted_interruptions_are_found_with_their_cause_and_length_and_nothing_else_is() {
+    let queue = disturbed(10_000, |n| match n % 500 {
+        100 => Planted::Preempted,
+        200 => Planted::Stopped,
+        300 => Planted::Work,
+        _ => Planted::Nothing,
+    });
+    assert_eq!((queue.preempted.turns, queue.off_cpu.turns), (20, 20), "{queue:?}");
+    assert_eq!(queue.interruptions, 40 * 8);
+    for lost in [queue.preempted, queue.off_cpu] {
+        assert!((2.9..3.1).contains(&(lost.longest.as_s_f64() * 1e3)), "{lost:?}");
+        assert!((58.0..62.0).contains(&(lost.lost.as_s_f64() * 1e3)), "{lost:?}");
+    }
+    // The long work is a service like any other.
+    assert_eq!(queue.service.unwrap().max, Span::from_us(3_010));
+    let run_delay = queue.run_delay.unwrap().as_s_f64() * 1e3;
+    assert!((255.0..261.0).contains(&run_delay), "20 us a wake and 20 times 3 ms: {run_delay} ms");
+}
+
+#[test]
+fn an_undisturbed_shard_was_never_interrupted() {
+    let queue = disturbed(10_000, |_| Planted::Nothing);
+    assert_eq!((queue.preempted.turns, queue.off_cpu.turns, queue.interruptions), (0, 0, 0));
+}
+
+#[test]
+fn what_the_kernel_counts_belongs_to_the_window_in_which_it_rose() {
+    let ms = |ms: i64| START + Span::from_ms(ms);
+    let mut audit = Audit::new(&[Window::of_time(ms(10), ms(20)), Window::of_time(ms(30), ms(40))]);
+    let counts = |delay_us| ThreadCounts { cpu: Span::ZERO, run_delay: Some(Span::from_us(delay_us)) };
+    let switches = |involuntary| Switches { voluntary: 7 * involuntary, involuntary };
+    for (at, delay, switched) in
+        [(0, 5, 1), (10, 100, 20), (15, 110, 21), (20, 130, 24), (30, 900, 80), (41, 907, 81)]
+    {
+        audit.counted(ms(at), counts(delay));
+        audit.switched(ms(at), switches(switched));
+    }
+    let [first, second] = [0, 1].map(|n| audit.queues()[n].scheduling);
+    assert_eq!((first.run_delay, first.switches), (Some(Span::from_us(30)), Some(switches(4))));
+    assert_eq!((second.run_delay, second.switches), (Some(Span::from_us(7)), Some(switches(1))));
+    assert_eq!(audit.next_edge(ms(0)), ms(10));
+    assert_eq!((audit.next_edge(ms(20)), audit.next_edge(ms(40))), (ms(30), Instant::NEVER));
+}
+
+#[test]
+fn a_counter_that_cannot_be_read_is_not_zero() {
+    let mut audit = audit();
+    audit.counted(START, ThreadCounts::default());
+    audit.counted(START + Span::from_ms(5), ThreadCounts::default());
+    let queue = found(&audit);
+    assert_eq!((queue.run_delay, queue.switches), (None, None));
 }
 
 #[test]
@@ -247,11 +439,12 @@ fn the_kernels_time_goes_to_jobs_by_their_bytes_and_wall_time_adds_up() {
     let turn = |entered, harvested, ended, kernel| Turn {
         entered: us(entered),
         planned_wake: us(harvested),
+        latest_wake: Instant::NEVER,
         harvested: us(harvested),
         ended: us(ended),
         kernel: Span::from_us(kernel),
         cpu: Span::from_us(kernel + ended - harvested),
-        interrupted: false,
+        interrupted: None,
         polled: false,
     };
     audit.work(work(WorkClass::Receive, 100, 104, 300));
@@ -282,11 +475,12 @@ fn a_shard_that_polls_in_vain_is_waiting_not_busy() {
         audit.turn(&Turn {
             entered,
             planned_wake: entered,
+            latest_wake: Instant::NEVER,
             harvested: entered + Span::from_ns(600),
             ended: entered + Span::from_us(1),
             kernel: Span::from_ns(600),
             cpu: Span::from_us(1),
-            interrupted: false,
+            interrupted: None,
             polled: true,
         });
     }
@@ -304,11 +498,12 @@ fn jobs_of_other_windows_are_in_no_sum_but_keep_the_server_busy() {
         audit.turn(&Turn {
             entered: begun,
             planned_wake: Instant::NEVER,
+            latest_wake: Instant::NEVER,
             harvested: begun,
             ended,
             kernel: Span::ZERO,
             cpu: ended - begun,
-            interrupted: false,
+            interrupted: None,
             polled: false,
         });
     };

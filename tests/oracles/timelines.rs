@@ -27,7 +27,9 @@ fn kept(reads: &[(Arrival, Vec<Heard>)], undecided_count: bool) -> Vec<Vec<Kept>
                 Heard::Head { .. } => false,
                 Heard::Other | Heard::Done | Heard::End => true,
             });
-            let uncertainty = if met { arrival.stamp - arrival.earliest } else { Span::ZERO };
+            // A stamp of our own is uncertain even for the last event of a read.
+            let by_us = arrival.class == StampClass::User;
+            let uncertainty = if met || by_us { arrival.stamp - arrival.earliest } else { Span::ZERO };
             if delta.opens_event {
                 events.push(Vec::new());
             }
@@ -58,12 +60,13 @@ fn heard() -> impl Strategy<Value = Heard> {
 }
 
 fn reads() -> impl Strategy<Value = Vec<(Arrival, Vec<Heard>)>> {
-    vec((1_i64..50_000_000, 0_i64..300_000, vec(heard(), 0..5)), 0..20).prop_map(|reads| {
+    let class = prop_oneof![4 => Just(StampClass::Software), 1 => Just(StampClass::User)];
+    vec((1_i64..50_000_000, 0_i64..300_000, class, vec(heard(), 0..5)), 0..20).prop_map(|reads| {
         let mut stamp = START;
         let mut opened = false;
         reads
             .into_iter()
-            .map(|(after, early, mut heard)| {
+            .map(|(after, early, class, mut heard)| {
                 let before = stamp;
                 stamp += Span::from_ns(after);
                 let earliest = before.max(stamp - Span::from_ns(early));
@@ -77,7 +80,7 @@ fn reads() -> impl Strategy<Value = Vec<(Arrival, Vec<Heard>)>> {
                     }
                 }
                 opened = false;
-                (Arrival { stamp, earliest, class: StampClass::Software }, heard)
+                (Arrival { stamp, earliest, class }, heard)
             })
             .collect()
     })
@@ -105,7 +108,8 @@ proptest! {
         }
         let mut reply = reply(tokens, None);
         reply.undecided_count = undecided_count;
-        let finished = timeline.finish(reply, over);
+        let mut finished = timeline.finish(reply, over);
+        finished.keep_gaps();
 
         let events = kept(&reads, undecided_count);
         let flat: Vec<&Kept> = events.iter().flatten().collect();
@@ -142,6 +146,9 @@ proptest! {
             }
         }
         prop_assert_eq!(record.stall, gaps.iter().map(|gap| gap.0).max());
+        prop_assert_eq!(record.gaps.as_deref(), Some(&*gaps.iter().map(|gap| gap.0).collect::<Vec<_>>()));
+        let uncertainties: Vec<Span> = flat.iter().map(|one| one.uncertainty).collect();
+        prop_assert_eq!(record.uncertainties.as_deref(), Some(&*uncertainties));
         let told: Vec<_> = finished.gaps().collect();
         prop_assert_eq!(told.len(), gaps.len());
         for (told, (span, earlier, later)) in told.iter().zip(&gaps) {
@@ -156,6 +163,21 @@ proptest! {
 fn tens_of_thousands_of_timelines_fit_in_memory() {
     let bytes = size_of::<Timeline>();
     assert!(bytes < 400, "{bytes} bytes");
+}
+
+#[test]
+fn an_answer_that_came_in_one_read_cannot_have_come_before_its_request_was_sent() {
+    let mut timeline = Timeline::new(asked(0, START), Vec::new());
+    timeline.departed(at_ms(10), at_ms(10));
+    // The harvest before was half a millisecond ago; the whole answer came 60 us after the request.
+    let stamp = at_ms(10) + Span::from_us(60);
+    let arrival = Arrival { stamp, earliest: stamp - Span::from_us(500), class: StampClass::Software };
+    timeline.read(arrival, 600);
+    for heard in [token(0, true, 1), token(0, true, 1), Heard::Done, Heard::End] {
+        timeline.hear(&heard);
+    }
+    let finished = timeline.finish(reply(2, None), stamp);
+    assert_eq!((finished.record().coalesced, finished.record().uncertainty), (1, Span::from_us(60)));
 }
 
 #[test]

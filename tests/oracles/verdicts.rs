@@ -1,8 +1,10 @@
 //! The verdict in words: each row of its table made to fail, and a run that passes.
 
 use crate::made::{START, asked, at_ms, reply, token, usual};
-use lowrho::analysis::{Facts, Findings, ShardFacts, StageFacts, State, Thresholds, Verdict};
-use lowrho::record::{Audit, Recorder, Timeline, Turn, Window};
+use lowrho::analysis::{
+    Facts, Findings, Level, ShardFacts, StageFacts, StageFindings, State, Stolen, Thresholds, Verdict,
+};
+use lowrho::record::{Audit, Metric, Recorder, Timeline, Turn, Window};
 use lowrho::time::{Arrival, Instant, Span, StampClass};
 use lowrho::wire::ErrorClass;
 
@@ -34,11 +36,12 @@ fn busy(share: f64) -> Audit {
         let turn = Turn {
             entered,
             planned_wake: harvested,
+            latest_wake: Instant::NEVER,
             harvested,
             ended,
             kernel: Span::ZERO,
             cpu,
-            interrupted: false,
+            interrupted: None,
             polled: false,
         };
         audit.turn(&turn);
@@ -49,7 +52,12 @@ fn busy(share: f64) -> Audit {
 fn facts() -> Facts {
     let shard = ShardFacts { reads: 10_000, ..ShardFacts::default() };
     Facts {
-        stages: vec![StageFacts { requested_rate: Some(100.0), due: Some(2_000), is_ramp: false }],
+        stages: vec![StageFacts {
+            requested_rate: Some(100.0),
+            due: Some(2_000),
+            is_ramp: false,
+            stolen: None,
+        }],
         shards: vec![shard.clone(), shard],
         ..Facts::default()
     }
@@ -181,6 +189,54 @@ fn a_shard_that_ended_early_makes_the_run_invalid() {
 }
 
 #[test]
+fn a_shard_that_stopped_beating_makes_the_run_invalid_and_is_no_defect_until_its_cpu_was_looked_at() {
+    let mut facts = facts();
+    facts.shards[1].cpu = Some(3);
+    facts.shards[1].stuck = Some(Span::from_s(12));
+    facts.shards[1].failed = Some("it stopped beating and did not end".into());
+    let verdict = judge(steady(|_| Span::ZERO), &[], &facts).total.verdict;
+    let words = only_reason(&verdict, "shards_alive");
+    assert!(
+        words.starts_with("invalid shard 1 stopped beating and did not end: it had been silent for 12 s"),
+        "{words}"
+    );
+    let reason = verdict.reasons.iter().find(|reason| reason.check == "shards_alive").unwrap();
+    assert!(reason.remedy.contains("cpu 3") && reason.remedy.contains("--cpus"), "{}", reason.remedy);
+}
+
+#[test]
+fn stolen_stamps_widen_the_bias_bound_and_are_named_as_its_reason() {
+    let stolen = |share, longest| {
+        let mut facts = facts();
+        facts.stages[0].stolen = Some(Stolen { share, longest });
+        judge(steady(|_| Span::ZERO), &[], &facts).total
+    };
+    let little = stolen(0.2, Span::from_us(200));
+    assert_eq!(little.verdict.state, State::Valid, "{:?}", little.verdict.reasons);
+    // TTFT lies between 200 and 201 ms: a fifth of the stamps late by 10 ms moves its p99 by 0.2 ms at the most, all of them
+    // by 10 ms; and a gap of 5 ms by 10 ms one way and all of it the other.
+    let ms =
+        |found: &StageFindings, metric| found.bias.get(metric)[Level::P99.index()].unwrap().as_s_f64() * 1e3;
+    let (some, all) = (stolen(0.2, Span::from_ms(10)), stolen(1.0, Span::from_ms(10)));
+    assert!((0.1..0.4).contains(&ms(&some, Metric::Ttft)), "{}", ms(&some, Metric::Ttft));
+    assert!((9.9..10.1).contains(&ms(&all, Metric::Ttft)), "{}", ms(&all, Metric::Ttft));
+    assert!((14.8..15.2).contains(&ms(&all, Metric::Itl)), "{}", ms(&all, Metric::Itl));
+    let states: Vec<_> = all.verdict.reasons.iter().map(|reason| (reason.check, reason.state)).collect();
+    assert_eq!(states, [("bias_itl_p99", State::Invalid), ("bias_ttft_p99", State::Suspect)]);
+    assert!(
+        all.verdict.reasons[0]
+            .words
+            .contains("the CPUs that stamp were stolen (in 100 % of the time, up to 10 ms at once)")
+    );
+    let mut by_us = facts();
+    by_us.stamps = StampClass::User;
+    by_us.stages[0].stolen = Some(Stolen { share: 1.0, longest: Span::from_ms(10) });
+    let by_us = judge(steady(|_| Span::ZERO), &[], &by_us).total;
+    assert_eq!(by_us.bias.stolen(), None, "our own stamps are not made in softirq");
+    assert!(by_us.verdict.caveats.iter().any(|caveat| caveat.contains("--stamps user")));
+}
+
+#[test]
 fn fewer_tokens_than_asked_for_are_never_invalid() {
     let mut recorder = Recorder::new(&[window()]);
     for index in 0..2_000 {
@@ -232,13 +288,14 @@ fn stages_are_judged_each_and_the_run_by_the_worst() {
         recorder.finish(&usual(asked, lateness, Span::from_ms(20), &[Span::from_ms(5); 7], error));
     }
     let mut facts = facts();
-    facts.stages = vec![StageFacts { requested_rate: Some(100.0), due: None, is_ramp: false }; 2];
+    facts.stages =
+        vec![StageFacts { requested_rate: Some(100.0), due: None, is_ramp: false, stolen: None }; 2];
     let found = judge(recorder, &[], &facts);
     let states: Vec<_> = found.stages.iter().map(|stage| stage.verdict.state).collect();
     assert_eq!(states, [State::Valid, State::Invalid]);
     assert_eq!(found.total.verdict.state, State::Invalid);
     assert!(
-        found.total.verdict.reasons[0].words.starts_with("stage 1: only 90 %"),
+        found.total.verdict.reasons[0].words.starts_with("stage 2: only 90 %"),
         "{:?}",
         found.total.verdict.reasons
     );
@@ -247,6 +304,23 @@ fn stages_are_judged_each_and_the_run_by_the_worst() {
         (4_000, 10, Span::from_s(40))
     );
     assert!((found.total.load.scheduled_rate.unwrap() - 100.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_p99_on_too_few_observations_is_named_as_such() {
+    let mut recorder = Recorder::new(&[window()]);
+    for index in 0..100 {
+        let due = START + Span::from_ms(10) * i64::try_from(index).unwrap();
+        let lateness = if index % 10 == 0 { Span::from_ms(30) } else { Span::ZERO };
+        recorder.finish(&usual(asked(index, due), lateness, Span::from_ms(20), &[Span::from_ms(5); 7], None));
+    }
+    let mut facts = facts();
+    facts.stages[0].due = Some(100);
+    let words = only_reason(&judge(recorder, &[], &facts).total.verdict, "on_schedule");
+    assert!(
+        words.contains("(p99 of lateness about 30 ms: too few independent observations to print it)"),
+        "{words}"
+    );
 }
 
 #[test]

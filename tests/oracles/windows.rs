@@ -18,7 +18,7 @@ fn of_phase(index: u64, due: Instant, phase: Phase) -> Asked {
 
 fn findings(recorder: Recorder) -> Findings {
     let facts = Facts {
-        stages: vec![StageFacts { requested_rate: Some(1.0), due: None, is_ramp: false }],
+        stages: vec![StageFacts { requested_rate: Some(1.0), due: None, is_ramp: false, stolen: None }],
         ..Facts::default()
     };
     Findings::of(&[recorder], &[], &facts, &Thresholds::default())

@@ -1,9 +1,9 @@
 //! From traces to the summary: figures that can be worked out by hand arrive under their keys.
 
-use lowrho::analysis::{Facts, Findings, ShardFacts, StageFacts, Thresholds};
-use lowrho::plan::{Limits, Plan, Raw};
+use lowrho::analysis::{Facts, Findings, HostFacts, ShardFacts, Slo, StageFacts, TcpFacts, Thresholds};
+use lowrho::plan::{Cost, Limits, Plan, Raw};
 use lowrho::record::{Asked, Audit, Recorder, Timeline, Turn, Window, Work, WorkClass};
-use lowrho::report::{About, AboutShard, AboutStage, Quantile, Summary, Verdict};
+use lowrho::report::{About, AboutShard, AboutStage, Quantile, RingAudit, Summary, Verdict};
 use lowrho::time::{Arrival, Instant, Phase, Span, StampClass};
 use lowrho::wire::{Bears, Counters, Delta, ErrorClass, Heard, Reply, TokenSource, Usage};
 
@@ -67,7 +67,7 @@ fn finish(index: u64, recorder: &mut Recorder) {
         },
         undecided_count: false,
         finish_reason: None,
-        counters: Counters::default(),
+        counters: Counters { no_done: index.is_multiple_of(2), ..Counters::default() },
         reusable: true,
     };
     recorder.finish(&timeline.finish(reply, after(36_000)));
@@ -82,11 +82,12 @@ fn audited(window: Window) -> Audit {
         audit.turn(&Turn {
             entered: at(ms * 1_000),
             planned_wake: woken,
+            latest_wake: Instant::NEVER,
             harvested: woken,
             ended: done,
             kernel: Span::ZERO,
             cpu: Span::from_us(200),
-            interrupted: false,
+            interrupted: None,
             polled: false,
         });
     }
@@ -100,11 +101,25 @@ fn summary() -> Summary {
         finish(index, &mut recorders[usize::try_from(index % 2).unwrap()]);
     }
     let facts = Facts {
-        stages: vec![StageFacts { requested_rate: Some(1_000.0), due: Some(REQUESTS), is_ramp: false }],
-        shards: vec![ShardFacts { reads: 10_000, ..ShardFacts::default() }; 2],
+        stages: vec![StageFacts {
+            requested_rate: Some(1_000.0),
+            due: Some(REQUESTS),
+            is_ramp: false,
+            stolen: None,
+        }],
+        shards: vec![ShardFacts { reads: 10_000, cpu: Some(2), ..ShardFacts::default() }; 2],
+        stamps: StampClass::Software,
         clock_bound: Span::from_ns(150),
         clock_steps: 0,
         interrupted: None,
+        slo: Slo::default(),
+        host: HostFacts {
+            interface: Some("eth0".into()),
+            steal: Some(Span::from_ms(30)),
+            ..HostFacts::default()
+        },
+        tcp: TcpFacts { connections: 40, retransmits: 2, min_rtt: Some(Span::from_us(120)) },
+        idle_ttft: Some(Span::from_ms(4)),
     };
     let audits = [audited(window), audited(window)];
     let findings = Findings::of(&recorders, &audits, &facts, &Thresholds::default());
@@ -114,7 +129,13 @@ fn summary() -> Summary {
             arrival: Some("constant".into()),
             ..AboutStage::default()
         }],
-        shards: vec![AboutShard { cpu: Some(2), ..AboutShard::default() }, AboutShard::default()],
+        shards: vec![
+            AboutShard {
+                ring: RingAudit { enters: 7, reads_overtaken: 3, ..RingAudit::default() },
+                ..AboutShard::default()
+            },
+            AboutShard::default(),
+        ],
         caveats: vec!["two CPUs only".into()],
         ..About::default()
     };
@@ -133,12 +154,24 @@ fn what_a_trace_tells_arrives_under_its_key() {
     assert_eq!((load.completed, load.cancelled), (REQUESTS - failures, 0));
     assert_eq!((load.requested_rate, load.scheduled_rate), (Some(1_000.0), Some(1_000.0)));
     assert_eq!(summary.total.errors.get("http_429"), Some(&failures));
+    // Of the failures, all of an odd index, nothing is tolerated.
+    assert_eq!(summary.total.tolerated.get("no_done"), Some(&(REQUESTS / 2)));
     assert_eq!(load.lateness_ns.mean, Some(100_000));
     assert_eq!(latency.ttft_ns.mean, Some(20_000_000));
     assert_eq!(latency.ttft_due_ns.min, Some(20_100_000));
     assert_eq!((latency.itl_ns.count, latency.itl_ns.mean), ((REQUESTS - failures) * 3, Some(5_000_000)));
     assert_eq!(latency.tpot_ns.max, Some(5_000_000));
     assert_eq!(latency.ntpot_ns.mean, Some(35_100_000 / 4));
+    assert_eq!(latency.ntpot_waiting_ns.mean, Some(20_100_000 / 4));
+    assert_eq!(latency.ntpot_decoding_ns.mean, Some(15_000_000 / 4));
+    let ntpot = &summary.total.ntpot;
+    assert_eq!((ntpot.queue_ns.is_none(), ntpot.split_count), (true, 0));
+    assert!(
+        ntpot.unsplit_because.as_ref().is_some_and(|why| why.starts_with("every prompt had 100 uncached"))
+    );
+    let [class] = ntpot.by_output_tokens.as_slice() else { panic!("{ntpot:?}") };
+    assert_eq!((class.from, class.to, class.count), (1, Some(4), REQUESTS - failures));
+    assert_eq!((class.mean_ns, class.p99_ns), (Some(35_100_000 / 4), latency.ntpot_ns.p99));
     assert_eq!(latency.e2e_ns.max, Some(35_000_000));
     assert_eq!(latency.e2e_done_ns.max, Some(35_100_000));
     assert_eq!(latency.connect_ns.count, 0);
@@ -167,7 +200,13 @@ fn each_shard_has_its_own_audit() {
         assert_eq!(shard.service_mean_ns, Some(200_000));
         assert_eq!((shard.reads, shard.lateness_ns.max), (10_000, Some(100_000)));
     }
-    assert_eq!((client.shards[0].cpu, client.shards[1].cpu), (Some(2), None));
+    assert_eq!(
+        (client.shards[0].cpu, client.shards[0].steal_ns),
+        (Some(2), None),
+        "what was not read is null"
+    );
+    assert_eq!((client.shards[0].ring.enters, client.shards[0].ring.reads_overtaken), (7, 3));
+    assert_eq!((client.shards[1].ring.enters, client.shards[1].empty_turns), (0, 0));
     assert_eq!(client.stamps.clock_bound_ns, Some(150));
     assert!(client.caveats.contains(&"two CPUs only".to_owned()));
     assert_eq!(
@@ -175,6 +214,31 @@ fn each_shard_has_its_own_audit() {
         Some(10_000 + 300),
         "the send's own uncertainty, and the clock's both ways"
     );
+}
+
+#[test]
+fn the_tail_of_ttft_is_divided_and_its_shares_add_up() {
+    let blame = summary().blame.unwrap();
+    assert_eq!((blame.client_ns, blame.network_ns), (10_300, Some(120_000)));
+    assert_eq!(blame.client_ns + blame.network_ns.unwrap() + blame.server_ns, blame.ttft_p99_ns);
+    let shares = [blame.client_share, blame.network_share, blame.server_share].map(Option::unwrap);
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+    assert_eq!(blame.server_idle_ns, Some(4_000_000 - 120_000), "the probe's TTFT holds a round trip too");
+    assert_eq!(blame.server_idle_ns.unwrap() + blame.server_load_ns.unwrap(), blame.server_ns);
+}
+
+#[test]
+fn what_the_host_and_tcp_counted_is_told_with_the_client() {
+    let client = summary().client;
+    let told = &client.surroundings;
+    assert_eq!((told.interface.as_deref(), told.steal_ns), (Some("eth0"), Some(30_000_000)));
+    assert_eq!(
+        (told.softnet_dropped, told.stamping_cpus.as_ref()),
+        (None, None),
+        "what was not read is null"
+    );
+    assert_eq!((told.tcp.retransmits, told.tcp.min_rtt_ns), (2, Some(120_000)));
+    assert!(client.caveats.iter().any(|caveat| caveat.starts_with("TCP sent 2 segments of ours again")));
 }
 
 #[test]
@@ -194,6 +258,7 @@ fn the_config_of_a_summary_is_the_effective_one_without_its_secrets() {
         cpu_quota: None,
         kernel: Some((6, 18)),
         io_uring_forbidden: None,
+        cost: Cost::default(),
     };
     let asked =
         "[target]\nurl = \"http://127.0.0.1:1/\"\nmodel = \"m\"\napi-key = \"hunter2\"\n[load]\nrate = 10\n";

@@ -1,9 +1,10 @@
 //! Summaries as real runs leave them: a steady one, one in which much went wrong, one of several stages.
 
 use lowrho::report::{
-    Check, Distribution, Ended, Good, JobAudit, Latency, Lateness, Load, Quantile, Reason, SCHEMA_VERSION,
-    Section, Server, ShardAudit, Share, Simulator, Slow, Stage, Summary, Throughput, TokenSources, Tokens,
-    Unit, Verdict, Wait, Waits, WithFailures,
+    Blame, Check, Distribution, Ended, Estimate, Failure, Good, Held, ImaginedClient, JobAudit, Latency,
+    Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Quantiles, Reason, Reported,
+    SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary, Tcp,
+    Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WentAway, WithFailures,
 };
 use serde_json::json;
 
@@ -49,6 +50,7 @@ fn section(rate: f64, requests: u64) -> Section {
             failed: 0,
             failed_by_us: 0,
             cancelled: 0,
+            retried: 0,
             lateness_ns: around(requests, 35 * us),
         },
         latency: Latency {
@@ -61,6 +63,8 @@ fn section(rate: f64, requests: u64) -> Section {
             tpot_ns: around(requests, 5_041 * us),
             ntpot_ns: around(requests, 5_985 * us),
             ntpot_sent_ns: around(requests, 5_983 * us),
+            ntpot_waiting_ns: around(requests, 1_259 * us),
+            ntpot_decoding_ns: around(requests, 4_726 * us),
             e2e_ns: around(requests, 95_730 * us),
             e2e_due_ns: around(requests, 95_770 * us),
             e2e_done_ns: around(requests, 95_780 * us),
@@ -68,6 +72,14 @@ fn section(rate: f64, requests: u64) -> Section {
             head_ns: around(requests, 20_040 * us),
             connect_ns: around(12, 90 * us),
             pool_wait_ns: Distribution::default(),
+        },
+        ntpot: Ntpot {
+            queue_ns: Some(Estimate { mean: 1_180 * us, ci: [1_150 * us, 1_210 * us] }),
+            prefill_ns: Some(Estimate { mean: 79 * us, ci: [49 * us, 109 * us] }),
+            prefill_per_input_token_ns: Some(Estimate { mean: 9_875, ci: [6_125, 13_625] }),
+            split_count: requests,
+            unsplit_because: None,
+            by_output_tokens: vec![length_class(5, Some(16), requests, 5_985 * us)],
         },
         throughput: Throughput {
             requests_per_s: Some(rate * 1.0031),
@@ -90,6 +102,21 @@ fn section(rate: f64, requests: u64) -> Section {
             sources: TokenSources { usage: requests, ..TokenSources::default() },
         },
         ..Section::default()
+    }
+}
+
+fn length_class(from: u64, to: Option<u64>, count: u64, p50_ns: i64) -> LengthClass {
+    let Distribution { mean, p50, p90, p95, p99, p99_9, .. } = around(count, p50_ns);
+    LengthClass {
+        from,
+        to,
+        count,
+        mean_ns: mean,
+        p50_ns: p50,
+        p90_ns: p90,
+        p95_ns: p95,
+        p99_ns: p99,
+        p99_9_ns: p99_9,
     }
 }
 
@@ -148,9 +175,57 @@ fn shard(number: u64, rho: f64) -> ShardAudit {
         turns: 60_000,
         reads: 172_000,
         coalesced_reads: 310,
-        run_delay_ns: Some(4_000_000),
+        interruptions: 96,
+        interrupted_ns: 41_000_000,
+        preempted: LostTurns { turns: 12, lost_ns: 41_000_000, longest_ns: 9_800_000 },
+        run_delay_ns: Some(44_000_000),
+        voluntary_switches: Some(59_000),
+        involuntary_switches: Some(31),
+        neighbours: vec![Neighbour { name: "nginx".into(), pid: 71, cpu_time_ns: 1_200_000_000 }],
         ..ShardAudit::default()
     }
+}
+
+/// What a client would have said that is this much later, with a tail to match.
+fn reported(later_ns: i64) -> Reported {
+    let around = |p50_ns: i64| {
+        let part = |percent: i64| Some((p50_ns + later_ns) * percent / 100);
+        Quantiles { p50: part(100), p90: part(102), p95: part(104), p99: part(110), p99_9: part(150) }
+    };
+    Reported {
+        ttft_ns: around(20_100_000),
+        itl_ns: around(5_040_000),
+        tpot_ns: around(5_041_000),
+        e2e_ns: around(95_730_000),
+    }
+}
+
+/// Clients at 17,000 jobs/s, on one process and on eight.
+fn imagined() -> Vec<ImaginedClient> {
+    let client = |(service_ns, processes, later_ns): (i64, u64, i64)| {
+        let rho = 17_000.0 * std::time::Duration::from_nanos(service_ns.unsigned_abs()).as_secs_f64()
+            / processes as f64;
+        ImaginedClient {
+            service_ns,
+            processes,
+            rho: Some(rho),
+            saturated: rho >= 1.0,
+            reported: reported(later_ns),
+            send_wait_ns: reported(later_ns).itl_ns,
+        }
+    };
+    [
+        (20_000, 1, 28_000),
+        (100_000, 1, 4_000_000_000),
+        (300_000, 1, 40_000_000_000),
+        (1_000_000, 1, 160_000_000_000),
+        (20_000, 8, 21_000),
+        (100_000, 8, 120_000),
+        (300_000, 8, 700_000),
+        (1_000_000, 8, 11_000_000_000),
+    ]
+    .map(client)
+    .to_vec()
 }
 
 fn check(name: &str, value: f64, unit: Unit, good: Good, valid: f64, invalid: Option<f64>) -> Check {
@@ -204,13 +279,33 @@ pub fn steady() -> Summary {
         slow(311, 151_000_000, 33_000, 21_000_000),
         slow(312, 150_000_000, 33_000, 20_500_000),
     ];
+    summary.blame = Some(Blame {
+        ttft_p99_ns: 22_110_000,
+        client_ns: 12_000,
+        client_share: Some(0.000_543),
+        network_ns: Some(21_000),
+        network_share: Some(0.000_95),
+        server_ns: 22_077_000,
+        server_share: Some(0.998_507),
+        server_idle_ns: Some(20_050_000),
+        server_load_ns: Some(2_027_000),
+    });
     let client = &mut summary.client;
     client.verdict = Verdict::Valid;
+    let surroundings = &mut client.surroundings;
+    surroundings.interface = Some("eth0".into());
+    surroundings.stamping_cpus = Some(vec![0, 1]);
+    surroundings.steal_ns = Some(30_000_000);
+    surroundings.stamping_steal_ns = Some(10_000_000);
+    surroundings.softnet_dropped = Some(0);
+    surroundings.tcp = Tcp { connections: 120, retransmits: 0, min_rtt_ns: Some(21_000) };
     client.shards = vec![shard(0, 0.212)];
     client.stamps.software = 172_000;
     client.stamps.clock_bound_ns = Some(180);
     client.bias.ttft_ns.p99 = Some(12_000);
     client.bias.itl_ns.p99 = Some(31_000);
+    client.bias_removed = Some(reported(12_000));
+    client.imagined = imagined();
     client.checks = vec![
         check("rho_busy", 0.212, Unit::Ratio, Good::AtMost, 0.5, Some(0.9)),
         check("on_schedule", 1.0, Unit::Ratio, Good::AtLeast, 0.99, Some(0.95)),
@@ -223,10 +318,12 @@ pub fn steady() -> Summary {
         in_flight_slope: Some(0.02),
         in_flight_mean: Some(96.0),
         reasons: Vec::new(),
+        went_away: None,
         simulator: Some(Simulator {
             rho_busy: Some(0.31),
             lateness_p50_ns: Some(41_000),
             lateness_p99_ns: Some(96_000),
+            accepts_failed: 0,
             was_the_limit: false,
         }),
     };
@@ -248,9 +345,28 @@ fn slow(index: u64, e2e_due_ns: i64, before_sent_ns: i64, ttft_ns: i64) -> Slow 
     }
 }
 
+fn term(text: &str, state: Held, bound: f64, unit: Unit) -> SloTerm {
+    SloTerm {
+        term: text.into(),
+        state,
+        value: None,
+        bound,
+        unit,
+        infinite: false,
+        of: Some(10_001),
+        over: Some(120),
+        n_eff: Some(1_204.0),
+        ci: None,
+        sure: Some(true),
+    }
+}
+
 /// A run in which much went wrong, on both sides.
 pub fn broken() -> Summary {
     let mut summary = steady();
+    let blame = summary.blame.as_mut().unwrap();
+    (blame.network_ns, blame.network_share) = (None, None);
+    (blame.server_idle_ns, blame.server_load_ns) = (None, None);
     summary.run.ended = Ended::Interrupted;
     let total = &mut summary.total;
     total.load.failed = 120;
@@ -258,6 +374,17 @@ pub fn broken() -> Summary {
     total.load.completed -= 151;
     total.errors.insert("http_429".into(), 101);
     total.errors.insert("timeout_total".into(), 19);
+    total.tolerated.insert("no_done".into(), 9_881);
+    summary.failures = vec![
+        Failure {
+            class: "http_429".into(),
+            status: Some(429),
+            detail: Some("the queue is full:\u{1b}[2J try again in 5 s".into()),
+            count: 101,
+        },
+        Failure { class: "timeout_total".into(), status: Some(200), detail: None, count: 19 },
+    ];
+    let total = &mut summary.total;
     total.latency.e2e_ns.p99 = Some(600_000_000_000);
     total.latency.e2e_ns.at_least = vec![Quantile::P99, Quantile::P99_9];
     total.latency.e2e_ns.with_failures.p99 = None;
@@ -267,9 +394,50 @@ pub fn broken() -> Summary {
     total.latency.ntpot_ns.p99_9 = None;
     total.latency.ntpot_ns.p99_ci = None;
     total.latency.pool_wait_ns = around(8_000, 1_600_000_000);
+    total.ntpot = Ntpot {
+        unsplit_because: Some(
+            "every prompt had 128 uncached input tokens: only different lengths can tell".into(),
+        ),
+        by_output_tokens: vec![
+            length_class(1, Some(4), 1_204, 31_985_000),
+            length_class(5, Some(16), 8_677, 5_985_000),
+            length_class(4_097, None, 12, 4_985_000),
+        ],
+        ..Ntpot::default()
+    };
+    total.ntpot.by_output_tokens[2].p99_ns = None;
     total.tokens.output = 67_415;
     total.tokens.delivered_share = Some(0.42);
     total.tokens.sources = TokenSources { usage: 9_000, events: 881, ..TokenSources::default() };
+    total.slo = Some(Slo {
+        held: false,
+        good: 7_911,
+        judged: 10_001,
+        good_share: Some(0.791),
+        goodput_per_s: Some(791.1),
+        terms: vec![
+            SloTerm {
+                value: Some(1_700_000_000.0),
+                over: Some(2_090),
+                ..term("ttft_due_p99<500ms", Held::Crossed, 499_999_999.0, Unit::Ns)
+            },
+            SloTerm { infinite: true, ..term("e2e_p99.9<2s", Held::Crossed, 1_999_999_999.0, Unit::Ns) },
+            SloTerm {
+                value: Some(5_500_000.0),
+                of: None,
+                over: None,
+                n_eff: None,
+                ci: Some([5_400_000, 5_600_000]),
+                ..term("tpot_mean<=6ms", Held::Held, 6_000_000.0, Unit::Ns)
+            },
+            SloTerm {
+                value: Some(0.012),
+                sure: None,
+                ..term("error_rate<1%", Held::Crossed, 0.01, Unit::Ratio)
+            },
+            term("input_tokens_per_s>100", Held::Untold, 100.0, Unit::PerS),
+        ],
+    });
     let client = &mut summary.client;
     client.verdict = Verdict::Invalid;
     client.reasons = vec![
@@ -300,6 +468,7 @@ pub fn broken() -> Summary {
         reasons: vec![
             "the server did not keep up: +31 requests/s; latencies below depend on the run's length".into(),
         ],
+        went_away: Some(WentAway { since_ns: Some(9_100_000_000), failed: 812 }),
         simulator: None,
     };
     summary

@@ -40,18 +40,19 @@ fn the_keys_are_the_published_ones_in_their_order() {
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(
         keys(&value),
-        "schema_version run config host target stages load latency throughput tokens errors slowest client server"
+        "schema_version run config host target stages load latency ntpot throughput tokens slo errors tolerated \
+         failures slowest blame client server"
     );
     assert!(keys(&value["run"]).starts_with("id start_unix_ns start_mono_ns"));
     assert_eq!(
         keys(&value["load"]),
         "requested_rate scheduled_rate sent_rate achieved_rate requested_concurrency due begun completed failed \
-         failed_by_us cancelled lateness_ns"
+         failed_by_us cancelled retried lateness_ns"
     );
     assert_eq!(
         keys(&value["latency"]),
-        "ttft_ns ttft_due_ns ttfe_ns ttfo_ns itl_ns stall_ns tpot_ns ntpot_ns ntpot_sent_ns e2e_ns e2e_due_ns \
-         e2e_done_ns e2e_end_ns head_ns connect_ns pool_wait_ns"
+        "ttft_ns ttft_due_ns ttfe_ns ttfo_ns itl_ns stall_ns tpot_ns ntpot_ns ntpot_sent_ns ntpot_waiting_ns \
+         ntpot_decoding_ns e2e_ns e2e_due_ns e2e_done_ns e2e_end_ns head_ns connect_ns pool_wait_ns"
     );
     assert_eq!(
         keys(&value["latency"]["ttft_ns"]),
@@ -62,7 +63,7 @@ fn the_keys_are_the_published_ones_in_their_order() {
     assert!(keys(&value["server"]).starts_with("kept_up in_flight_slope"));
     assert_eq!(
         keys(&value["stages"][0]),
-        "name arrival start_ns window_ns load latency throughput tokens errors server"
+        "name arrival start_ns window_ns load latency ntpot throughput tokens slo errors tolerated server"
     );
 }
 
@@ -73,6 +74,19 @@ fn a_summary_survives_its_text() {
         summary.schema_version = lowrho::report::SCHEMA_VERSION;
         assert_eq!(Summary::from_json(&summary.to_json()).unwrap(), summary);
     }
+}
+
+#[test]
+fn a_summary_from_before_a_key_was_added_is_read() {
+    let mut value: Value = serde_json::from_str(&sample::steady().to_json()).unwrap();
+    for (parent, key) in
+        [("", "ntpot"), ("/stages/0", "ntpot"), ("/latency", "ntpot_waiting_ns"), ("/load", "retried")]
+    {
+        assert!(value.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(key).is_some());
+    }
+    let read = Summary::from_json(&value.to_string()).unwrap();
+    assert_eq!(read.total.latency.ntpot_ns, sample::steady().total.latency.ntpot_ns);
+    assert_eq!(read.total.ntpot, lowrho::report::Ntpot::default());
 }
 
 #[test]

@@ -11,23 +11,45 @@ const NARROW: Style = Style { width: 80, ..WIDE };
 const VERBOSE: Style = Style { verbose: true, ..WIDE };
 
 #[test]
-fn a_steady_run_reads_like_this() {
-    assert_is_file("tests/report/steady.txt", &text(&sample::steady(), &WIDE));
-}
-
-#[test]
-fn a_broken_run_reads_like_this() {
-    assert_is_file("tests/report/broken.txt", &text(&sample::broken(), &WIDE));
-}
-
-#[test]
-fn a_run_of_stages_reads_like_this_on_a_narrow_terminal() {
-    assert_is_file("tests/report/staged-80.txt", &text(&sample::staged(), &NARROW));
+fn runs_read_like_this_on_terminals_of_every_width() {
+    let runs = [("steady", sample::steady()), ("broken", sample::broken()), ("staged", sample::staged())];
+    for (name, summary) in runs {
+        for width in [60, 80, 120] {
+            let text = text(&summary, &Style { width, ..WIDE });
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width), "{name} at {width} is {widest:?} wide");
+            assert!(!text.contains('~'), "{name} at {width} has a cut line:\n{text}");
+            assert_is_file(&format!("tests/report/{name}-{width}.txt"), &text);
+        }
+    }
 }
 
 #[test]
 fn who_asks_for_more_reads_this() {
     assert_is_file("tests/report/broken-verbose.txt", &text(&sample::broken(), &VERBOSE));
+}
+
+#[test]
+fn the_verdict_is_among_the_first_lines() {
+    for (summary, line) in [
+        (sample::steady(), "Verdict  client VALID, server KEPT UP"),
+        (
+            sample::broken(),
+            "Verdict  client INVALID (rho_busy, delivered; below), server DID NOT KEEP UP, SLO CROSSED",
+        ),
+    ] {
+        assert!(text(&summary, &WIDE).lines().take(5).any(|l| l == line), "{}", text(&summary, &WIDE));
+    }
+}
+
+#[test]
+fn a_quantile_that_is_left_out_is_explained_once() {
+    let count = |summary: &Summary| text(summary, &NARROW).matches("too few independent").count();
+    assert_eq!((count(&sample::steady()), count(&sample::broken())), (0, 1));
+    let mut staged = sample::staged();
+    assert_eq!(count(&staged), 0);
+    staged.stages[1].section.latency.itl_ns.p99 = None;
+    assert_eq!(count(&staged), 1);
 }
 
 #[test]

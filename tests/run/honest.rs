@@ -2,6 +2,7 @@
 
 use crate::program::{Folder, lowrho, run, text};
 use serde_json::Value;
+use std::fs;
 
 fn count(summary: &Value, key: &str) -> u64 {
     summary["load"][key].as_u64().unwrap()
@@ -71,6 +72,64 @@ fn rows_and_histograms_tell_the_same_within_three_digits() {
     }
 }
 
+/// The TTFT of each measured request as a client of one process and so long an event would tell it, from the rows alone.
+fn imagined_ttft(rows: &[Value], service_ns: i64) -> Vec<i64> {
+    let mut jobs: Vec<(i64, usize, usize)> = Vec::new();
+    for (request, row) in rows.iter().enumerate() {
+        jobs.push((ns(row, "sent_ns").unwrap(), request, 0));
+        let mut event = ns(row, "first_ns").unwrap();
+        jobs.push((event, request, 1));
+        for (nth, gap) in row["gaps_ns"].as_array().unwrap().iter().enumerate() {
+            event += gap.as_i64().unwrap();
+            jobs.push((event, request, nth + 2));
+        }
+    }
+    jobs.sort_unstable();
+    let (mut free_at, mut told) = (i64::MIN, Vec::new());
+    for (at, request, event) in jobs {
+        free_at = free_at.max(at) + service_ns;
+        if event == 1 && rows[request]["phase"] == "measured" {
+            told.push(free_at - ns(&rows[request], "sent_ns").unwrap());
+        }
+    }
+    told
+}
+
+#[test]
+fn other_clients_would_have_told_what_their_queues_make_of_the_rows() {
+    let folder = Folder::new();
+    run(&folder, "--sim --rate 300 --duration 2s --sim-ttft exp:5ms --output-tokens 5 --record-gaps");
+    let (summary, rows) = (folder.summary(), folder.rows());
+    let clients = summary["client"]["imagined"].as_array().unwrap();
+    assert_eq!(clients.len(), 8);
+    for client in clients.iter().filter(|client| client["processes"] == 1) {
+        let service_ns = ns(client, "service_ns").unwrap();
+        let (told, exact) =
+            (ns(&client["ttft_ns"], "p50").unwrap(), quantile(&mut imagined_ttft(&rows, service_ns), 50));
+        assert!((told - exact).abs() * 100 <= exact, "{service_ns}: {told} told, {exact} by the rows");
+        // 300 requests/s of a send and five events: 1,800 jobs/s.
+        assert_eq!(client["saturated"], service_ns == 1_000_000, "{client}");
+    }
+    assert!(ns(&summary["client"]["bias_removed"]["ttft_ns"], "p50").is_some());
+}
+
+#[test]
+fn recorded_gaps_lead_from_the_first_token_to_the_last_and_every_event_is_as_sure_as_the_row_says() {
+    let folder = Folder::new();
+    run(&folder, "--sim --rate 200 --requests 100 --output-tokens 5 --record-gaps");
+    let rows = folder.rows();
+    assert_eq!(rows.len(), 100);
+    for row in &rows {
+        let all = |key: &str| -> Vec<i64> {
+            row[key].as_array().unwrap().iter().map(|ns| ns.as_i64().unwrap()).collect()
+        };
+        let (gaps, uncertainties) = (all("gaps_ns"), all("uncertainties_ns"));
+        assert_eq!((gaps.len(), uncertainties.len()), (4, 5), "{row}");
+        assert_eq!(ns(row, "first_ns").unwrap() + gaps.iter().sum::<i64>(), ns(row, "last_ns").unwrap());
+        assert_eq!(uncertainties.iter().copied().max(), ns(row, "uncertainty_ns"), "{row}");
+    }
+}
+
 #[test]
 fn a_closed_loop_measures_exactly_so_many_requests() {
     let folder = Folder::new();
@@ -125,8 +184,45 @@ fn several_runs_have_a_directory_each_and_a_spread() {
     let output = run(&folder, "--sim --rate 100 --requests 30 --repeat 2 --quiet");
     let shown = text(&output.stdout);
     assert!(shown.contains("Spread over 2 runs"), "{shown}");
-    for nth in ["results/1/summary.json", "results/2/summary.json"] {
-        assert!(folder.path().join(nth).is_file(), "{nth}");
+    let [first, second] = ["results/1/summary.json", "results/2/summary.json"]
+        .map(|nth| fs::read_to_string(folder.path().join(nth)).unwrap())
+        .map(|json| serde_json::from_str::<Value>(&json).unwrap());
+    assert_ne!(first["run"]["seed"], second["run"]["seed"], "each has arrivals and prompts of its own");
+    assert_ne!(first["run"]["id"], second["run"]["id"]);
+    assert_ne!(first["load"]["scheduled_rate"], second["load"]["scheduled_rate"]);
+    let spread: Value =
+        serde_json::from_str(&fs::read_to_string(folder.results().join("repeats.json")).unwrap()).unwrap();
+    assert_eq!(spread["runs"][0]["id"], first["run"]["id"]);
+    assert_eq!(spread["runs"][1]["seed"], second["run"]["seed"]);
+    let report = lowrho(&folder).args(["report", "results"]).output().unwrap();
+    assert_eq!(report.status.code(), Some(2));
+    assert!(text(&report.stderr).contains("several runs"), "{}", text(&report.stderr));
+    let of = |run: &Value| run["latency"]["ttft_ns"]["p50"].as_i64().unwrap();
+    let ttft = &spread["latency"]["ttft_ns"]["p50"];
+    assert_eq!(ttft["runs"], 2);
+    assert_eq!(ttft["min"].as_i64(), Some(of(&first).min(of(&second))));
+    assert_eq!(ttft["max"].as_i64(), Some(of(&first).max(of(&second))));
+}
+
+#[test]
+fn several_runs_print_one_json_document_and_have_one_directory_by_default_too() {
+    let folder = Folder::new();
+    let output = lowrho(&folder)
+        .args("run --sim --rate 100 --requests 20 --repeat 2 --json --require any".split_whitespace())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let all: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(all["summaries"].as_array().unwrap().len(), 2);
+    assert_eq!(all["summaries"][1]["run"]["id"], all["runs"][1]["id"]);
+    assert!(all["latency"]["e2e_ns"]["p50"]["median"].is_i64(), "{all}");
+    let [parent] =
+        &fs::read_dir(folder.results()).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>()[..]
+    else {
+        panic!("one directory for both")
+    };
+    for name in ["repeats.json", "1/summary.json", "2/summary.json"] {
+        assert!(parent.join(name).is_file(), "{name}");
     }
 }
 
@@ -147,4 +243,26 @@ fn the_way_of_waiting_is_kept_told_and_has_its_price() {
     let long = coalesced("--coalesce 10ms", "coalescing 10ms", "coalesce = \"10ms\"");
     let polled = coalesced("--busy-poll", "busy-polling", "busy-poll = true");
     assert!(long > polled && long >= 100, "{long} with a window, {polled} polling");
+}
+
+#[test]
+fn stamps_of_our_own_are_told_with_what_they_cost() {
+    let folder = Folder::new();
+    let output = run(&folder, "--sim --rate 100 --requests 100 --output-tokens 4 --stamps user");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let summary = folder.summary();
+    assert_eq!(count(&summary, "completed"), 100);
+    let client = &summary["client"];
+    let reads = client["shards"][0]["reads"].as_u64().unwrap();
+    assert_eq!(
+        (client["stamps"]["user"].as_u64(), client["stamps"]["software"].as_u64()),
+        (Some(reads), Some(0))
+    );
+    assert_eq!(client["stamps"]["lost"], 0, "no stamp was promised");
+    assert_eq!(client["stamps"]["clock_bound_ns"], 0, "no other clock is mapped");
+    let caveats = client["caveats"].as_array().unwrap().iter().filter_map(Value::as_str);
+    assert!(caveats.into_iter().any(|caveat| caveat.contains("--stamps user")), "{client}");
+    assert!(folder.rows().iter().all(|row| row["stamp"] == "user"));
+    // Each event is uncertain by the time since the look before, up to half a millisecond where nothing else happened.
+    assert!(folder.rows().iter().all(|row| ns(row, "uncertainty_ns").is_some_and(|ns| ns > 0)));
 }

@@ -6,6 +6,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod endings;
+mod floor;
+mod held_up;
 mod honest;
+mod hostile;
 mod program;
 mod refused;
+mod sweeps;

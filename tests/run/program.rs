@@ -45,6 +45,8 @@ impl Drop for Folder {
 pub fn lowrho(folder: &Folder) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
     command.current_dir(folder.path()).env_remove("OPENAI_API_KEY").stdin(Stdio::null());
+    // A capacity card of this machine would change plans.
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 

@@ -75,13 +75,31 @@ fn a_bad_plan_sends_nothing_and_is_status_2() {
 }
 
 #[test]
+fn results_that_cannot_be_written_are_found_before_a_byte_is_sent() {
+    let folder = Folder::new();
+    std::fs::write(folder.path().join("file"), "mine").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let output = lowrho(&folder)
+        .args(["run", "--url", &url, "--model", "m", "--rate", "5", "--out", "file/results"])
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--out: cannot create file/results"), "{said}");
+    assert!(listener.accept().is_err(), "nobody called");
+    assert_eq!(std::fs::read_to_string(folder.path().join("file")).unwrap(), "mine");
+}
+
+#[test]
 fn a_dry_run_prints_the_plan_and_a_request_without_the_secret() {
     let folder = Folder::new();
     let output = lowrho(&folder)
         .args(["run", "--url", "http://127.0.0.1:9", "--rate", "5", "--api-key", "s3cret", "--dry-run"])
         .output()
         .unwrap();
-    let shown = text(&output.stdout);
+    let shown = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(shown.contains("curl") && shown.contains("rho") && !shown.contains("s3cret"), "{shown}");
 }

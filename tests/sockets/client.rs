@@ -3,10 +3,10 @@
 use crate::case::Case;
 use lowrho::plan::Timeouts;
 use lowrho::plan::Waiting;
-use lowrho::record::{Record, ShardGauge};
+use lowrho::record::{Record, ShardGauge, Traffic};
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
-use lowrho::shard::{Control, Order, Orders, Shard, Standing};
-use lowrho::time::Span;
+use lowrho::shard::{Control, Order, Orders, Shard, Sinks, Standing, windows};
+use lowrho::time::{Span, StampClass};
 use lowrho::wire::{Api, Common, Method, RequestHead};
 use lowrho::workload::{PromptForm, Source, Workload, WorkloadSpec};
 use std::net::SocketAddr;
@@ -64,8 +64,12 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
     let requests = 1 + u64::from(case.reused);
     let load = Load::Closed { slots: Ramp::Flat(1.0), ramp: Span::ZERO, think: THINK.parse().unwrap() };
     let stage = Stage { load, extent: Extent::Requests(requests), warmup: Span::ZERO };
+    let schedule = Schedule::new(vec![stage], Span::ZERO, 0).unwrap();
     let orders = Arc::new(Orders {
-        schedule: Schedule::new(vec![stage], Span::ZERO, 0).unwrap(),
+        stamps: StampClass::Software,
+        card: None,
+        windows: windows(&schedule),
+        schedule,
         workload: workload(case, api, address),
         address,
         api,
@@ -75,6 +79,7 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
         connections: 2,
         max_in_flight: None,
         preconnect: 0,
+        bounds: Vec::new(),
         record_gaps: false,
         control: Control::default(),
     });
@@ -87,8 +92,11 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
         orders: orders.clone(),
         gauge: Arc::new(ShardGauge::new()),
         standing: standing.clone(),
-        rows: Box::new(move |record| sender.send(record).unwrap()),
-        intervals: Box::new(|_, _| ()),
+        sinks: Sinks {
+            rows: Box::new(move |record| sender.send(record).unwrap()),
+            intervals: Box::new(|_, _| ()),
+            traffic: Box::new(|_| Traffic::default()),
+        },
     };
     let handle = shard.start().unwrap();
     let until = Instant::now() + LIMIT;

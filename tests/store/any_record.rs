@@ -55,6 +55,7 @@ pub fn plain(index: u64) -> Record {
         stamp: StampClass::Software,
         counters: Counters::default(),
         gaps: None,
+        uncertainties: None,
     }
 }
 
@@ -120,14 +121,14 @@ pub fn any_record() -> impl Strategy<Value = Record> {
         of(span()),
         any::<u8>(),
         select(vec![StampClass::Hardware, StampClass::Software, StampClass::User]),
-        of(vec(span(), 0..5).prop_map(Vec::into_boxed_slice)),
+        vec(of(vec(span(), 0..5).prop_map(Vec::into_boxed_slice)), 2),
     );
     (identity, outcome, tokens, reads).prop_map(
         |(
             (index, shard, stage, phase, due, at, (pool_wait, sent_uncertainty, ended, over, ours)),
             (reused, status, error, detail, finish_reason, counters),
             (counts, asked_output_tokens, token_source, events, n_first, choices, (by_events, streamed)),
-            (bytes, coalesced, uncertainty, stall, retries, stamp, gaps),
+            (bytes, coalesced, uncertainty, stall, retries, stamp, mut by_event),
         )| {
             let usage = Usage {
                 prompt_tokens: counts[0],
@@ -178,7 +179,8 @@ pub fn any_record() -> impl Strategy<Value = Record> {
                 retries,
                 stamp,
                 counters,
-                gaps,
+                gaps: by_event.swap_remove(0),
+                uncertainties: by_event.swap_remove(0),
             }
         },
     )

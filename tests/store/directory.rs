@@ -1,13 +1,16 @@
 //! The directory itself, and its files that are written whole.
 
 use crate::Folder;
+use crate::any_record::{START, plain};
 use base64::Engine;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use lowrho::record::{Histogram, Metric};
+use lowrho::plan::Records;
+use lowrho::record::{Histogram, Metric, Record};
 use lowrho::report::{SCHEMA_VERSION, Summary};
-use lowrho::store::{Existing, Results};
+use lowrho::store::{Remains, Results, RowQueue};
 use lowrho::time::Span;
+use lowrho::wire::ErrorClass;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -23,18 +26,71 @@ fn names(dir: &Path) -> Vec<String> {
 fn a_directory_with_something_in_it_is_refused_with_the_remedy() {
     let folder = Folder::new();
     fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
-    let error = Results::create(folder.path(), Existing::Refuse).unwrap_err().to_string();
+    let error = Results::create(folder.path()).unwrap_err().to_string();
     assert!(error.contains("is not empty: name another with --out"), "{error}");
 }
 
 #[test]
-fn overwriting_removes_what_a_run_left_and_nothing_else() {
+fn trying_a_directory_leaves_nothing_behind_but_what_was_there() {
     let folder = Folder::new();
-    for name in ["summary.json", "records.jsonl", "notes.txt"] {
-        fs::write(folder.path().join(name), "old").unwrap();
+    let there = folder.path().join("there");
+    fs::create_dir(&there).unwrap();
+    Results::try_out(Some(&there.join("a/b"))).unwrap();
+    Results::try_out(Some(&there)).unwrap();
+    assert_eq!((names(folder.path()), names(&there)), (vec!["there".to_owned()], vec![]));
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_refused_with_the_remedy_and_left_alone() {
+    let folder = Folder::new();
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    let error = Results::try_out(Some(&file.join("results"))).unwrap_err().to_string();
+    assert!(error.contains("cannot create") && error.contains("file"), "{error}");
+    let error = Results::try_out(Some(folder.path())).unwrap_err().to_string();
+    assert!(error.contains("is not empty: name another with --out"), "{error}");
+    assert_eq!(names(folder.path()), ["file"]);
+}
+
+#[test]
+fn the_space_kept_for_a_summary_becomes_the_summary() {
+    let folder = Folder::new();
+    let results = Results::create(folder.path()).unwrap();
+    results.keep_space().unwrap();
+    let kept = fs::metadata(folder.path().join(".summary.json.part")).unwrap();
+    let summary = Summary { schema_version: SCHEMA_VERSION, ..Summary::default() };
+    results.write_summary(&summary).unwrap();
+    assert_eq!(names(folder.path()), ["summary.json"]);
+    let length = fs::metadata(folder.path().join("summary.json")).unwrap().len();
+    assert!(
+        length == summary.to_json().len() as u64 && length < kept.len(),
+        "nothing of the space is left in it"
+    );
+    assert_eq!(results.read_summary().unwrap(), summary);
+}
+
+#[test]
+fn what_a_killed_run_left_is_counted() {
+    let folder = Folder::new();
+    let results = Results::create(folder.path()).unwrap();
+    assert_eq!(results.remains(), None, "nothing of a run is there");
+    let queue = RowQueue::new(Records::All);
+    let sender = queue.sender();
+    let writer = results.start_records(queue, START).unwrap();
+    for index in 0..3 {
+        sender.send(plain(index));
     }
-    Results::create(folder.path(), Existing::Overwrite).unwrap();
-    assert_eq!(names(folder.path()), ["notes.txt"]);
+    sender.send(Record { error: Some(ErrorClass::Reset), ..plain(3) });
+    assert_eq!(writer.finish().written, 4);
+    let whole = Remains { rows: 4, failed: 1, cut: false, histograms: false };
+    assert_eq!(results.remains(), Some(whole));
+    let path = folder.path().join("records.jsonl");
+    let text = fs::read(&path).unwrap();
+    fs::write(&path, &text[..text.len() - 9]).unwrap();
+    results.start_histograms(0).unwrap();
+    assert_eq!(results.remains(), Some(Remains { rows: 3, failed: 0, cut: true, histograms: true }));
+    results.write_summary(&Summary::default()).unwrap();
+    assert_eq!(results.remains(), None, "a run that has its summary has left more than remains");
 }
 
 #[test]
@@ -53,7 +109,7 @@ fn two_runs_of_the_same_second_get_directories_of_their_own() {
 #[test]
 fn a_summary_is_read_again_and_leaves_no_part_behind() {
     let folder = Folder::new();
-    let results = Results::create(folder.path(), Existing::Refuse).unwrap();
+    let results = Results::create(folder.path()).unwrap();
     let mut summary = Summary { schema_version: SCHEMA_VERSION, ..Summary::default() };
     summary.run.id = "first".into();
     results.write_summary(&summary).unwrap();
@@ -86,7 +142,7 @@ fn a_directory_that_is_not_there_says_so() {
 #[test]
 fn the_histogram_log_is_one_that_public_readers_take() {
     let folder = Folder::new();
-    let results = Results::create(folder.path(), Existing::Refuse).unwrap();
+    let results = Results::create(folder.path()).unwrap();
     let mut histogram = Histogram::published();
     for ms in 1..=100 {
         histogram.record(ms * 1_000_000);

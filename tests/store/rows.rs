@@ -4,7 +4,7 @@ use crate::Folder;
 use crate::any_record::{START, any_record, plain};
 use lowrho::plan::Records;
 use lowrho::record::Record;
-use lowrho::store::{Existing, Results, RowQueue};
+use lowrho::store::{Results, RowQueue};
 use proptest::prelude::*;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -12,7 +12,7 @@ use std::io::Write;
 fn write(results: &Results, keep: Records, records: &[Record]) {
     let queue = RowQueue::new(keep);
     let sender = queue.sender();
-    let writer = results.start_records(queue, START, || ()).unwrap();
+    let writer = results.start_records(queue, START).unwrap();
     for record in records {
         sender.send(record.clone());
     }
@@ -26,7 +26,7 @@ fn read(results: &Results) -> Vec<Record> {
 }
 
 fn new_results(folder: &Folder) -> Results {
-    Results::create(folder.path(), Existing::Overwrite).unwrap()
+    Results::create(folder.path()).unwrap()
 }
 
 proptest! {

@@ -78,6 +78,28 @@ fn a_server_that_goes_on_after_the_terminal_event_is_left() {
 }
 
 #[test]
+fn a_crowded_client_gives_up_what_is_not_whole_and_nothing_else() {
+    let crowded = |wire: &[u8]| {
+        let mut response = Response::new(EXPECT);
+        assert_ne!(response.read(wire, &mut |_| {}), Progress::Over);
+        assert!(response.kept() > 0 || wire.ends_with(b"[DONE]\n\n\r\n"), "{} bytes kept", response.kept());
+        response.closed(Closed::Crowded, &mut |_| {});
+        response.reply()
+    };
+    let event = [HEAD, b"fffffff\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"", &[b'x'; 9_000]].concat();
+    let reply = crowded(&event);
+    assert_eq!((reply.error, reply.reusable), (Some(ErrorClass::EventTooLarge), false));
+    assert_eq!(crowded(b"HTTP/1.1 200 OK\r\nX: yyy").error, Some(ErrorClass::HeadTooLarge));
+    let refused = crowded(b"HTTP/1.1 500 Oops\r\nContent-Length: 9999\r\n\r\nout of memory");
+    assert_eq!(
+        (refused.error, refused.detail.as_deref()),
+        (Some(ErrorClass::Http5xx), Some("out of memory"))
+    );
+    let done = crowded(&[HEAD, &chunk(ANSWER), &chunk(b"data: [DONE]\n\n")].concat());
+    assert_eq!((done.error, done.counters.unclean_end), (None, true));
+}
+
+#[test]
 fn a_unary_reply_ends_at_16_mib() {
     let begin = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     let (reply, bytes) = flood(Response::unary(EXPECT), begin, &chunk(&[b'x'; 1 << 16]));

@@ -206,7 +206,8 @@ fn said(json: &Json) -> Meaning {
         let said = texts(choice);
         text.push_str(&said.answer_text);
         reasoning.push_str(&said.reasoning_text);
-        let finishes = choice.get("finish_reason").is_something();
+        let reason = choice.get("finish_reason");
+        let finishes = reason.is_something() && !matches!(reason, Json::Text(word) if word == b"null");
         let ids = choice.last("token_ids", is_array).elements();
         let logprobs = logprobs(choice.last("logprobs", is_object));
         let shown = said.answer || said.reasoning || ids > 0 || logprobs > 0;
@@ -224,7 +225,8 @@ fn said(json: &Json) -> Meaning {
         };
         finished |= finishes;
         heard.push(Heard::Delta(Delta {
-            choice: choice.get("index").count().map_or(0, |index| u16::try_from(index).unwrap_or(u16::MAX)),
+            // One choice was asked for: it is that one, whatever its index.
+            choice: 0,
             opens_event: heard.is_empty(),
             bears,
             answer: said.answer,

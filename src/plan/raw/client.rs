@@ -12,6 +12,12 @@ pub struct ClientOptions {
     /// Cores to drive with: a number, or auto (the fewest with an expected rho of at most 0.3)
     #[arg(long, value_name = "N")]
     pub shards: Option<Text>,
+    /// Capacity card that tells what requests cost here, or none [default: the one that lowrho floor wrote]
+    ///
+    /// It gives the expected rho and the number of shards that keeps it at 0.3. A card of another host, kernel,
+    /// processor or lowrho is refused. Without one an event is taken to cost 8us.
+    #[arg(long, value_name = "FILE")]
+    pub card: Option<Text>,
     /// CPUs the shards may be pinned to, such as 0,2-5 [default: those this process may run on]
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<Text>,
@@ -27,6 +33,16 @@ pub struct ClientOptions {
     /// events of one stream meet in one read, and those are counted and bounded. 0 wakes for every arrival.
     #[arg(long, value_name = "SPAN")]
     pub coalesce: Option<Text>,
+    /// Who stamps what arrives: software (the kernel), hardware (the network card), user (lowrho itself, when it reads)
+    ///
+    /// A card's stamps need a card that stamps every packet, does so already or may be told to (--enable-hw-stamps), and has
+    /// a clock that this user may read (/dev/ptp0).
+    /// Stamps of our own make every latency contain the client's own waiting, as other load generators' latencies do.
+    #[arg(long, value_name = "CLASS")]
+    pub stamps: Option<Text>,
+    /// With --stamps hardware: tell the card to stamp while the run lasts (needs CAP_NET_ADMIN)
+    #[arg(long, value_name = "BOOL")]
+    pub enable_hw_stamps: Option<bool>,
     /// Never sleep: the least lateness, for the whole of every shard's core
     #[arg(long, value_name = "BOOL")]
     pub busy_poll: Option<bool>,

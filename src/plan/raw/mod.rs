@@ -2,22 +2,26 @@
 //! Gives no option a meaning.
 
 mod client;
+mod floor;
 mod load;
 mod nearest;
 mod output;
 mod payload;
 mod sim;
+mod sweep;
 mod target;
 mod text;
 mod toml_form;
 mod yielding;
 
 pub use client::ClientOptions;
+pub use floor::FloorOptions;
 pub use load::{LoadOptions, StageOptions};
 pub use nearest::nearest;
 pub use output::{OutputOptions, VerdictOptions};
 pub use payload::PayloadOptions;
 pub use sim::SimOptions;
+pub use sweep::SweepOptions;
 pub use target::TargetOptions;
 pub use text::Text;
 pub use toml_form::ConfigError;

@@ -15,7 +15,7 @@ pub struct OutputOptions {
     /// Requests that get a row in records.jsonl: none, failed, all
     #[arg(long, value_name = "WHICH")]
     pub records: Option<Text>,
-    /// Write every gap between tokens into the records
+    /// Write every gap between tokens, and how sure each arrival is, into the records
     #[arg(long, value_name = "BOOL")]
     pub record_gaps: Option<bool>,
     /// Kept with the results; may be given again
@@ -27,7 +27,7 @@ pub struct OutputOptions {
     /// No progress on stderr
     #[arg(short, long, value_name = "BOOL")]
     pub quiet: Option<bool>,
-    /// Say more on stderr
+    /// Show every latency, shard and class of job in the report
     #[arg(short, long, value_name = "BOOL")]
     pub verbose: Option<bool>,
 }
@@ -43,6 +43,9 @@ pub struct VerdictOptions {
     /// Share of failed requests, 0 to 1, above which the target has failed (exit 4)
     #[arg(long, value_name = "SHARE")]
     pub max_error_share: Option<Text>,
+    /// Service levels, such as 'ttft_p99<500ms,tpot_p99<50ms,error_rate<1%'; exit 99 when one is crossed
+    #[arg(long, value_name = "TERMS")]
+    pub slo: Option<Text>,
     /// Hold the client to another bound of the verdict, such as rho-valid=0.6; may be given again
     #[arg(long, value_name = "NAME=VALUE")]
     pub threshold: Vec<Text>,

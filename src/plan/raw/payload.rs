@@ -21,6 +21,9 @@ pub struct PayloadOptions {
     /// How prompts are written: text, or ids (exact lengths; completions only)
     #[arg(long, value_name = "FORM")]
     pub prompt_as: Option<Text>,
+    /// Token ids of --prompt-as ids stay below this number
+    #[arg(long, value_name = "N")]
+    pub vocab_size: Option<Text>,
     /// Answers asked per request (n)
     #[arg(long, value_name = "N")]
     pub choices: Option<Text>,

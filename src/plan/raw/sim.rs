@@ -18,6 +18,10 @@ pub struct SimOptions {
     /// Name of the model it serves
     #[arg(id = "sim-model", long = "sim-model", value_name = "NAME")]
     pub model: Option<Text>,
+    /// What makes the tokens: laws (the latencies below, which load does not change), mdc:SERVERS:SERVICE (one queue, each
+    /// request the same time), batch:BASE:PER_SEQUENCE:PER_TOKEN[:CHUNK] (continuous batching; docs/SIMULATOR.md)
+    #[arg(id = "sim-engine", long = "sim-engine", value_name = "ENGINE")]
+    pub engine: Option<Text>,
     /// Time to the first token: a span such as 20ms, or uniform:5ms:20ms, normal:m:s, lognormal:m:s
     #[arg(id = "sim-ttft", long = "sim-ttft", value_name = "SPAN")]
     pub ttft: Option<Text>,
@@ -30,7 +34,7 @@ pub struct SimOptions {
     /// Tokens in one event
     #[arg(id = "sim-tokens-per-event", long = "sim-tokens-per-event", value_name = "N")]
     pub tokens_per_event: Option<Text>,
-    /// Most requests answered at once; the others wait [default: no limit]
+    /// Most requests answered at once; the others wait [default: no limit; of --engine batch 256]
     #[arg(id = "sim-max-running", long = "sim-max-running", value_name = "N")]
     pub max_running: Option<Text>,
     /// What goes wrong: KIND[=ARGUMENT]:SHARE or KIND[=ARGUMENT]@INDEX,... with the kinds status=CODE, reset, stall,

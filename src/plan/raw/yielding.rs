@@ -41,6 +41,9 @@ impl Raw {
         if upper.client.coalesce.is_some() {
             client.busy_poll = None;
         }
+        if upper.payload.prompt_as.as_ref().is_some_and(|form| form.as_str() == "text") {
+            payload.vocab_size = None;
+        }
         if upper.output.quiet == Some(true) || upper.output.verbose == Some(true) {
             (output.quiet, output.verbose) = (None, None);
         }
@@ -85,6 +88,11 @@ mod tests {
                 "[client]\ncoalesce = \"1ms\"\n",
                 "[client]\nbusy-poll = true\n",
                 "[client]\ncoalesce = \"1ms\"\n",
+            ),
+            (
+                "[payload]\nprompt-as = \"text\"\n",
+                "[payload]\nprompt-as = \"ids\"\nvocab-size = 500\n",
+                "[payload]\nprompt-as = \"text\"\n",
             ),
             ("[output]\nquiet = true\n", "[output]\nverbose = true\n", "[output]\nquiet = true\n"),
         ] {

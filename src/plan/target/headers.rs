@@ -28,8 +28,8 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, user_info: Option<&str>) -> Vec<H
 fn one(r: &mut Reading, raw: &Raw, text: &str) -> Option<Header> {
     let place = option!(@place target.header);
     let Some((name, value)) = text.split_once(':').map(|(name, value)| (name.trim(), value.trim())) else {
-        // Not shown: what has no name may well be a secret.
-        r.note(place, Some(REDACTED.into()), ACCEPTED, "a colon stands between name and value");
+        let remedy = "a colon stands between name and value, and quotes around both: --header 'NAME: VALUE'";
+        r.note(place, Some(without_colon(text)), ACCEPTED, remedy);
         return None;
     };
     let secret = is_secret(name, &raw.target.secret_header);
@@ -47,6 +47,22 @@ fn one(r: &mut Reading, raw: &Raw, text: &str) -> Option<Header> {
         return None;
     }
     Some(Header { name: name.to_owned(), value: value.to_owned(), secret })
+}
+
+/// What can be shown of a header without a colon: a first word that reads like a name. All else may well be a secret.
+fn without_colon(text: &str) -> String {
+    /// Longer than any name in use.
+    const LONGEST: usize = 40;
+    let is_sign = |b: u8| b.is_ascii_alphabetic() || b == b'-';
+    let end = text.bytes().position(|b| !is_sign(b)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let padding = !rest.is_empty() && rest.bytes().all(|b| b == b'=');
+    let after_name = rest.is_empty() || (rest.starts_with(['=', ' ', ';', ',']) && !padding);
+    match (after_name && (1..=LONGEST).contains(&end), rest.is_empty()) {
+        (true, true) => name.to_owned(),
+        (true, false) => format!("{name}{}{REDACTED}", &rest[..1]),
+        (false, _) => REDACTED.to_owned(),
+    }
 }
 
 fn key(r: &mut Reading, raw: &Raw) -> Option<String> {

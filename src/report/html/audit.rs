@@ -1,7 +1,7 @@
 //! The client's audit as a picture: each shard's mean wait by four methods, and what its time went to.
 
 use super::told::Told;
-use crate::report::figures::{maybe_time, percent, plain, time};
+use crate::report::figures::{maybe_time, percent, plain, rate, time};
 use crate::report::{Check, Good, ShardAudit, Unit, Verdict, Wait};
 use maud::{Markup, html};
 
@@ -28,6 +28,7 @@ fn row(check: &Check) -> Markup {
     let said = |value: Option<f64>| match (value, check.unit) {
         (Some(ns), Unit::Ns) => time(whole(ns)),
         (value, Unit::Ratio) => percent(value),
+        (value, Unit::PerS) => format!("{}/s", rate(value)),
         (None, _) => "-".into(),
     };
     let sign = match check.good {

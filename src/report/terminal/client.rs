@@ -2,8 +2,9 @@
 
 use super::page::{Look, Page};
 use super::table::Table;
+use super::verdict::client_look as look;
 use crate::report::figures::{UNDEFINED, count, maybe_time, percent, plain, time, whole_rate};
-use crate::report::{Check, Client, Good, ShardAudit, Unit, Verdict, Wait};
+use crate::report::{Check, Client, Good, LostTurns, ShardAudit, Surroundings, Unit, Wait};
 use std::fmt;
 
 /// Shards shown without being asked for more, busiest first.
@@ -36,19 +37,12 @@ pub(super) fn write(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt:
     Ok(())
 }
 
-const fn look(verdict: Verdict) -> Look {
-    match verdict {
-        Verdict::Valid => Look::Good,
-        Verdict::Suspect => Look::Doubtful,
-        Verdict::Invalid => Look::Bad,
-    }
-}
-
 /// One check with its threshold: `rho_busy 21.2 % (<= 50.0 %)`.
 fn check(check: &Check) -> String {
     let figure = |value: Option<f64>| match (check.unit, value) {
         (_, None) => UNDEFINED.into(),
         (Unit::Ratio, value) => percent(value),
+        (Unit::PerS, value) => whole_rate(value),
         (Unit::Ns, Some(ns)) => time(whole(ns)),
     };
     let sign = match check.good {
@@ -100,7 +94,11 @@ fn shards(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
         .iter()
         .any(|shard| !holds(&shard.waits.pollaczek_khinchine) || !holds(&shard.waits.batch))
     {
-        page.line(Look::Dim, "  ! the formula does not hold here: over 2 x off Lindley's recursion")?;
+        page.paragraph(
+            Look::Dim,
+            "  ! ",
+            "the formula does not hold here: over 2 x off Lindley's recursion",
+        )?;
     }
     for shard in &client.shards {
         if let Some(failed) = &shard.failed {
@@ -166,25 +164,84 @@ fn jobs(client: &Client, page: &mut Page<'_>) -> fmt::Result {
     }
     page.table(&table)?;
     for shard in &client.shards {
-        page.paragraph(
-            Look::Plain,
-            &format!("  shard {}: ", shard.shard),
-            &format!(
-                "{} interruptions ({}), run delay {}, steal {}, {} reads ({} coalesced, {} without stamp), \
-                 {} buffer shortages, {} queue overflows, {} rows dropped, {} negative spans",
-                count(shard.interruptions),
-                time(shard.interrupted_ns),
-                maybe_time(shard.run_delay_ns),
-                maybe_time(shard.steal_ns),
-                count(shard.reads),
-                count(shard.coalesced_reads),
-                count(shard.lost_stamps),
-                count(shard.buffer_shortages),
-                count(shard.queue_overflows),
-                count(shard.rows_dropped),
-                count(shard.negative_spans),
-            ),
-        )?;
+        page.paragraph(Look::Plain, &format!("  shard {}: ", shard.shard), &account(shard))?;
     }
-    Ok(())
+    page.paragraph(Look::Plain, "  host: ", &surroundings(&client.surroundings))
+}
+
+/// What one shard went through, and what its ring counted.
+fn account(shard: &ShardAudit) -> String {
+    let lost = |lost: &LostTurns| {
+        format!("{} turns ({}, {} at most)", count(lost.turns), time(lost.lost_ns), time(lost.longest_ns))
+    };
+    let [fine, middle, coarse] = shard.dispersion.map(plain);
+    let late = &shard.lateness_ns;
+    let mut text = format!(
+        "{} jobs in interrupted turns: {} preempted, {} off the CPU; waits beyond hold and Lindley {} a job, beside a run \
+         delay of {} and {} stolen; {} involuntary switches, {} voluntary; bursts {} jobs on average, {} at most; \
+         dispersion {fine} / {middle} / {coarse} at 0.1, 1, 10 ms; lateness p50 {}, p99 {}, p99.9 {}, max {}; {} reads \
+         ({} coalesced, {} without stamp), {} buffer shortages, {} queue overflows, {} rows dropped, {} negative spans",
+        count(shard.interruptions),
+        lost(&shard.preempted),
+        lost(&shard.off_cpu),
+        maybe_time(shard.waits.unexplained_ns),
+        read_time(shard.run_delay_ns),
+        read_time(shard.steal_ns),
+        read_count(shard.involuntary_switches),
+        read_count(shard.voluntary_switches),
+        plain(shard.burst_mean),
+        count(shard.burst_max),
+        maybe_time(late.p50),
+        maybe_time(late.p99),
+        maybe_time(late.p99_9),
+        maybe_time(late.max),
+        count(shard.reads),
+        count(shard.coalesced_reads),
+        count(shard.lost_stamps),
+        count(shard.buffer_shortages),
+        count(shard.queue_overflows),
+        count(shard.rows_dropped),
+        count(shard.negative_spans),
+    );
+    for neighbour in &shard.neighbours {
+        let cpu = shard.cpu.map_or_else(|| UNDEFINED.into(), |cpu| cpu.to_string());
+        text.push_str(&format!(
+            "; {} (pid {}) used {} of cpu {cpu}",
+            neighbour.name,
+            neighbour.pid,
+            time(neighbour.cpu_time_ns)
+        ));
+    }
+    text
+}
+
+fn surroundings(host: &Surroundings) -> String {
+    let stamping = host.stamping_cpus.as_ref().map_or_else(String::new, |cpus| {
+        let cpus: Vec<String> = cpus.iter().map(u64::to_string).collect();
+        format!(", {} of it from the cpus that stamp ({})", read_time(host.stamping_steal_ns), cpus.join(","))
+    });
+    format!(
+        "interface {}, interrupt moderation {}; {} stolen from all cpus{stamping}; softnet: {} packets dropped, {} squeezes; {} clock steps; \
+         TCP: {} connections, {} segments sent again, least round trip {}",
+        host.interface.as_deref().unwrap_or(NOT_READ),
+        read_time(host.interrupt_moderation_ns),
+        read_time(host.steal_ns),
+        read_count(host.softnet_dropped),
+        read_count(host.softnet_squeezed),
+        count(host.clock_steps),
+        count(host.tcp.connections),
+        count(host.tcp.retransmits),
+        maybe_time(host.tcp.min_rtt_ns),
+    )
+}
+
+/// What stands for a counter that could not be read: nobody should take it for 0.
+const NOT_READ: &str = "(not read)";
+
+fn read_time(ns: Option<i64>) -> String {
+    ns.map_or_else(|| NOT_READ.into(), time)
+}
+
+fn read_count(n: Option<u64>) -> String {
+    n.map_or_else(|| NOT_READ.into(), count)
 }

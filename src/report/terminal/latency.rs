@@ -6,7 +6,13 @@ use crate::report::figures::{INFINITE, UNDEFINED, interval, maybe_time, time};
 use crate::report::{Distribution, Latency, Quantile, Section, WithFailures};
 use std::fmt;
 
-pub(super) fn write(section: &Section, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
+/// `stages_have_gaps`: the table of the stages, above this one, leaves quantiles out.
+pub(super) fn write(
+    section: &Section,
+    stages_have_gaps: bool,
+    verbose: bool,
+    page: &mut Page<'_>,
+) -> fmt::Result {
     let latency = &section.latency;
     let mut table = Table::new(&[
         ("Latency", 0),
@@ -19,27 +25,36 @@ pub(super) fn write(section: &Section, verbose: bool, page: &mut Page<'_>) -> fm
         ("max", 0),
         ("95 % of p99", 1),
     ]);
-    for (label, distribution, usual) in rows(section) {
-        if usual || (verbose && distribution.count > 0) {
-            table.row(row(label, distribution));
-        }
+    let shown = rows(section).into_iter().filter(|(_, of, usual)| *usual || (verbose && of.count > 0));
+    let shown: Vec<_> = shown.map(|(label, of, _)| (label, of)).collect();
+    for (label, distribution) in &shown {
+        table.row(row(label, distribution));
     }
-    let failures = section.load.failed > 0;
+    let failures = section.load.failed > section.load.failed_by_us;
     if failures {
         table.row(row_with_failures("TTFT *", &latency.ttft_ns.with_failures));
         table.row(row_with_failures("E2E *", &latency.e2e_ns.with_failures));
     }
-    table.row(row("lateness", &section.load.lateness_ns));
+    let lateness = &section.load.lateness_ns;
+    table.row(row("lateness", lateness));
     page.blank()?;
     page.table(&table)?;
+    let hides = |of: &Distribution| of.count > 0 && Quantile::ALL.iter().any(|q| of.quantile(*q).is_none());
+    if hides(lateness) || shown.iter().any(|(_, of)| hides(of)) || stages_have_gaps {
+        page.paragraph(
+            Look::Dim,
+            "- ",
+            "too few independent observations: under 3 are expected above that quantile",
+        )?;
+    }
     if failures {
-        page.line(Look::Dim, "* with every failure as infinite; the other rows are successes only")?;
+        page.paragraph(Look::Dim, "* ", "with every failure as infinite; the other rows are successes only")?;
     }
     Ok(())
 }
 
 /// Every latency with its label, and whether it is shown without being asked for.
-fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 16] {
+fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 18] {
     let Latency {
         ttft_ns,
         ttft_due_ns,
@@ -50,6 +65,8 @@ fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 16] {
         tpot_ns,
         ntpot_ns,
         ntpot_sent_ns,
+        ntpot_waiting_ns,
+        ntpot_decoding_ns,
         e2e_ns,
         e2e_due_ns,
         e2e_done_ns,
@@ -71,6 +88,8 @@ fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 16] {
         ("longest ITL", stall_ns, false),
         ("TPOT", tpot_ns, true),
         ("NTPOT", ntpot_ns, true),
+        ("  waiting", ntpot_waiting_ns, true),
+        ("  decoding", ntpot_decoding_ns, true),
         ("NTPOT sent", ntpot_sent_ns, false),
         ("E2E", e2e_ns, true),
         ("E2E from due", e2e_due_ns, late || waited),

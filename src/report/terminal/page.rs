@@ -95,6 +95,15 @@ impl<'a> Page<'a> {
         self.hang(look, label, &listed(items, room))
     }
 
+    /// Words that stand well apart, in as many lines as they need.
+    pub(super) fn words(&mut self, look: Look, words: &[&str]) -> fmt::Result {
+        let together = words.join("  ");
+        if together.chars().count() <= self.width {
+            return self.line(look, &together);
+        }
+        words.iter().try_for_each(|word| self.paragraph(look, "", word))
+    }
+
     fn room_after(&self, label: &str) -> usize {
         self.width.saturating_sub(label.chars().count())
     }
@@ -154,7 +163,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
-    for word in text.split_whitespace() {
+    for word in figures_joined(text) {
         let mut word: Vec<char> = word.chars().collect();
         if used > 0 && used + 1 + word.len() > width {
             lines.push(std::mem::take(&mut line));
@@ -176,6 +185,23 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The words of a text; a number and its unit are one.
+fn figures_joined(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let bare = word.trim_end_matches([',', ';', ':', '.', ')']);
+        let is_unit = matches!(bare, "%" | "ns" | "us" | "ms" | "s" | "B/s" | "kB/s" | "MB/s" | "GB/s");
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,6 +219,7 @@ mod tests {
         assert_eq!(wrapped("use --cpus or isolcpus", 10), ["use --cpus", "or", "isolcpus"]);
         assert_eq!(wrapped("a 123456789 b", 4), ["a", "1234", "5678", "9 b"]);
         assert_eq!(wrapped("", 10), [""]);
+        assert_eq!(wrapped("busy 42.0 %, for 7 ms", 10), ["busy", "42.0 %,", "for 7 ms"]);
     }
 
     #[test]

@@ -4,14 +4,14 @@
 
 use super::Summary;
 use super::table::Table;
-use crate::report::Distribution;
 use crate::report::figures::time;
+use crate::report::{Distribution, Spread};
 
-/// The figures of every run in rows, as one text.
+/// The figures of every run, each with its directory, in rows, as one text.
 #[must_use]
-pub fn spread(runs: &[Summary]) -> String {
+pub fn spread(runs: &[(String, Summary)]) -> String {
     let mut table = Table::new(&[("", 0), ("lowest", 0), ("median", 0), ("highest", 0)]);
-    let rates: Vec<f64> = runs.iter().filter_map(|run| run.total.load.achieved_rate).collect();
+    let rates = runs.iter().filter_map(|(_, run)| run.total.load.achieved_rate);
     row(&mut table, "achieved requests/s", rates, |rate| format!("{rate:.1}"));
     type Metric = fn(&Summary) -> &Distribution;
     let metrics: [(&str, Metric); 5] = [
@@ -25,22 +25,24 @@ pub fn spread(runs: &[Summary]) -> String {
     let levels: [(&str, Level); 2] = [("p50", |of| of.p50), ("p99", |of| of.p99)];
     for (metric, of) in metrics {
         for (level, quantile) in levels {
-            let values: Vec<i64> = runs.iter().filter_map(|run| quantile(of(run))).collect();
-            row(&mut table, &format!("{metric} {level}"), values, |ns| time(*ns));
+            let values = runs.iter().filter_map(|(_, run)| quantile(of(run)));
+            row(&mut table, &format!("{metric} {level}"), values, time);
         }
     }
-    let verdicts: Vec<&str> = runs.iter().map(|run| run.client.verdict.name()).collect();
+    let verdicts: Vec<&str> = runs.iter().map(|(_, run)| run.client.verdict.name()).collect();
     let mut lines = vec![format!("Spread over {} runs, verdicts: {}", runs.len(), verdicts.join(", "))];
     lines.extend(table.lines(100));
     lines.join("\n") + "\n"
 }
 
 /// A figure that no run has is left out.
-fn row<T: PartialOrd>(table: &mut Table, label: &str, mut values: Vec<T>, text: impl Fn(&T) -> String) {
-    values.sort_by(|a, b| a.partial_cmp(b).expect("a figure of a summary is a number"));
-    if let (Some(low), Some(middle), Some(high)) =
-        (values.first(), values.get(values.len() / 2), values.last())
-    {
-        table.row(vec![label.into(), text(low), text(middle), text(high)]);
+fn row<T: PartialOrd + Copy>(
+    table: &mut Table,
+    label: &str,
+    values: impl Iterator<Item = T>,
+    text: impl Fn(T) -> String,
+) {
+    if let Some(Spread { min, median, max, .. }) = Spread::of(values) {
+        table.row(vec![label.into(), text(min), text(median), text(max)]);
     }
 }

@@ -4,7 +4,7 @@ use super::latency::quantile;
 use super::page::Page;
 use super::table::Table;
 use crate::report::figures::{UNDEFINED, count, rate, whole_rate};
-use crate::report::{Quantile, Stage, Summary};
+use crate::report::{Distribution, Quantile, Stage, Summary};
 use std::fmt;
 
 /// Longer names of stages are cut: the figures matter more.
@@ -24,17 +24,28 @@ pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
         ("tokens/s", 6),
         ("server", 0),
     ]);
-    for stage in &summary.stages {
-        table.row(row(stage));
+    for (nth, stage) in summary.stages.iter().enumerate() {
+        table.row(row(nth, stage));
     }
     page.blank()?;
     page.table(&table)
 }
 
-fn row(stage: &Stage) -> Vec<String> {
+/// Whether some quantile that was observed is not told in the table.
+pub(super) fn has_gaps(summary: &Summary) -> bool {
+    let hides = |of: &Distribution, q| of.count > 0 && of.quantile(q).is_none();
+    summary.stages.iter().map(|stage| &stage.section.latency).any(|of| {
+        hides(&of.ttft_ns, Quantile::P50)
+            || [&of.ttft_ns, &of.itl_ns, &of.e2e_ns].iter().any(|of| hides(of, Quantile::P99))
+    })
+}
+
+fn row(number: usize, stage: &Stage) -> Vec<String> {
     let (load, latency) = (&stage.section.load, &stage.section.latency);
+    let cut: String = stage.name.chars().take(LONGEST_NAME).collect();
     vec![
-        stage.name.chars().take(LONGEST_NAME).collect(),
+        // Readers count from one, as everywhere on the page.
+        if stage.name == number.to_string() { (number + 1).to_string() } else { cut },
         load.requested_rate.map_or_else(
             || load.requested_concurrency.map_or(UNDEFINED.into(), |c| format!("{} at once", count(c))),
             |asked| rate(Some(asked)),

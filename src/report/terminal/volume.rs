@@ -42,11 +42,17 @@ pub(super) fn write_load(summary: &Summary, page: &mut Page<'_>) -> fmt::Result 
     ]);
     page.blank()?;
     page.table(&table)?;
-    let mut errors: Vec<_> = summary.total.errors.iter().filter(|(_, n)| **n > 0).collect();
-    errors.sort_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
-    if !errors.is_empty() {
-        let errors: Vec<String> = errors.iter().map(|(class, n)| format!("{} {class}", count(**n))).collect();
-        page.paragraph(Look::Bad, "failed by class: ", &errors.join(", "))?;
+    for (look, label, counts) in [
+        (Look::Bad, "failed by class: ", &summary.total.errors),
+        (Look::Dim, "tolerated: ", &summary.total.tolerated),
+    ] {
+        let mut counts: Vec<_> = counts.iter().filter(|(_, n)| **n > 0).collect();
+        counts.sort_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
+        if !counts.is_empty() {
+            let counts: Vec<String> =
+                counts.iter().map(|(name, n)| format!("{} {name}", count(**n))).collect();
+            page.paragraph(look, label, &counts.join(", "))?;
+        }
     }
     Ok(())
 }

@@ -68,6 +68,12 @@ impl<'a> Choice<'a> {
         })
     }
 
+    /// Whether it finishes here. Some servers write none as an empty text, or as the word null.
+    #[inline]
+    pub(in crate::wire) fn finishes(&self) -> bool {
+        self.finish_reason.is_something() && self.finish_reason.text() != Some(b"null")
+    }
+
     /// What its texts come to.
     #[inline]
     pub(in crate::wire) fn bearing(&self) -> Bearing {

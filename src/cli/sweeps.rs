@@ -1,0 +1,50 @@
+//! A sweep, done: told as it goes, printed at its end. Decides the exit status, no number.
+
+use super::deeds::{machine, show, signal, status, style};
+use super::{Exit, Invocation};
+use crate::host::{self, Facts};
+use crate::plan::SweepPlan;
+use crate::report::terminal::{self, clean};
+use crate::run::{self, Interrupts, Screen, Swept};
+use crate::search::End;
+use std::io::{self, Write};
+
+/// Makes the sweep of a plan.
+pub(super) fn sweep(plan: &SweepPlan, how: &Invocation, facts: &Facts) -> io::Result<Exit> {
+    let _ = host::raise_files();
+    let interrupts = Interrupts::catch()?;
+    let output = &plan.plan.output;
+    let mut say = |line: &str| {
+        if !output.quiet {
+            // A terminal that is gone is none of the sweep's business.
+            let _ = writeln!(io::stderr(), "{}", clean(line));
+        }
+    };
+    let screen = || Screen { show: show(&plan.plan), out: io::stderr() };
+    let swept =
+        run::sweep(plan, how.prompts.as_deref(), &machine(facts), facts, &interrupts, screen, &mut say);
+    let Swept { sweep, dir, failures } = match swept {
+        Ok(swept) => swept,
+        Err(error) => {
+            writeln!(io::stderr(), "error: {}", clean(&error.to_string()))?;
+            return Ok(status(&error, &interrupts));
+        }
+    };
+    let text = if output.json { sweep.to_json() } else { terminal::sweep(&sweep, &style(output.verbose)) };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    let mut err = io::stderr().lock();
+    for failure in &failures {
+        writeln!(err, "error: {}", clean(failure))?;
+    }
+    if !output.quiet {
+        writeln!(err, "results in {}", dir.display())?;
+    }
+    Ok(match (signal(&interrupts), sweep.end) {
+        (Some(signal), _) => Exit::Interrupted(signal),
+        _ if !failures.is_empty() => Exit::Failed,
+        (None, Some(End::Found)) => Exit::Good,
+        (None, Some(End::TargetFailed)) => Exit::TargetFailed,
+        (None, Some(End::Nowhere)) => Exit::Crossed,
+        (None, _) => Exit::Untrusted,
+    })
+}

@@ -1,0 +1,326 @@
+//! The story of a sweep: look at the target once, make one trial after another, let the server come to rest between them.
+//!
+//! It decides no load: the search does, or the user did.
+
+mod course;
+mod gauges;
+mod outcome;
+mod rest;
+
+pub use outcome::outcome;
+
+use super::examination::preflight;
+use super::target::Target;
+use super::{Interrupts, RunError, Scene, Screen, directory, measure, name, prepare, simulator};
+use crate::clock;
+use crate::host::Facts;
+use crate::plan::{Goal, Level, SweepPlan};
+use crate::report::{self, Sweep, SweepTrial};
+use crate::search::{
+    Ask, Cost, End, Ended, Lengths, Next, Offer, Outcome, Purpose, Trust, lost_from, reachable,
+};
+use crate::store::Results;
+use crate::time::{Instant, Span, format_span};
+use course::Course;
+use std::cell::RefCell;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What a sweep leaves.
+#[derive(Debug)]
+pub struct Swept {
+    /// What was found.
+    pub sweep: Sweep,
+    /// Where it was written.
+    pub dir: PathBuf,
+    /// What went wrong on our own side, in words.
+    pub failures: Vec<String>,
+}
+
+/// Makes the sweep of `plan` on `host`, of which `facts` were read before any thread was pinned; `say` is told one line at a time how it goes.
+///
+/// # Errors
+/// Nothing was measured: the target cannot be driven, or we cannot drive it.
+pub fn sweep<W: Write + Send + 'static>(
+    plan: &SweepPlan,
+    prompts: Option<&str>,
+    host: &report::Host,
+    facts: &Facts,
+    interrupts: &Interrupts,
+    screen: impl Fn() -> Screen<W>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Swept, RunError> {
+    let begun = clock::now();
+    let (mut base, sim) = prepare(&plan.plan)?;
+    let target = Target::look(&base, prompts, &name(clock::unix_ns()), interrupts)?;
+    base.caveats.extend(preflight(facts, &base, target.address));
+    let plan = SweepPlan { plan: base, ..plan.clone() };
+    let (results, earlier) = match &plan.resume {
+        None => (directory(&plan.plan.output, &target.model)?, None),
+        Some(dir) => {
+            let results = Results::open(Path::new(dir)).map_err(RunError::of_store)?;
+            let earlier = results.read_sweep().map_err(RunError::of_store)?;
+            (results, Some(earlier))
+        }
+    };
+    results.write_config(&plan.plan.effective_toml()).map_err(RunError::of_store)?;
+    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(&plan.plan));
+    let usual = e2e.map_or_else(Lengths::default, Lengths::for_service);
+    let lengths =
+        Lengths { warmup: plan.warmup.unwrap_or(usual.warmup), window: plan.window.unwrap_or(usual.window) };
+    let rest = rest::Rest::look(&plan.plan, target.address, interrupts);
+    let mut story = Story {
+        rest,
+        limited_by: earlier.as_ref().and_then(|sweep| sweep.limited_by.clone()),
+        course: Course::new(&plan, lengths, earlier.as_ref().map(Sweep::made).unwrap_or_default()),
+        dirs: earlier.iter().flat_map(|sweep| &sweep.trials).map(|trial| trial.dir.clone()).collect(),
+        begun,
+        begun_unix_ns: clock::unix_ns(),
+        plan,
+        target,
+        lengths,
+        results,
+        failures: Vec::new(),
+    };
+    story.say_plan(say);
+    let end = loop {
+        let ask = match story.course.next() {
+            Next::Trial(ask) => ask,
+            Next::End(end) => break (Some(end), None),
+        };
+        if let Some(why) = story.out_of_time(&ask) {
+            break (story.end_so_far(), Some(why));
+        }
+        match story.trial(&ask, prompts, host, interrupts, screen()) {
+            Ok(outcome) if interrupts.count() == 0 => {
+                story.course.take(ask, outcome);
+                say(&story.line());
+                story.write(None, None)?;
+            }
+            Ok(_) | Err(RunError::Interrupted) => break (None, Some("interrupted".to_owned())),
+            Err(RunError::Target(why)) => break (Some(End::TargetFailed), Some(why)),
+            Err(error) if story.course.trials().is_empty() => return Err(error),
+            Err(error) => {
+                story.failures.push(error.to_string());
+                break (None, None);
+            }
+        }
+        story.rest.wait(interrupts);
+    };
+    if let Some(sim) = sim {
+        simulator::end(sim, &mut story.failures);
+    }
+    let sweep = story.write(end.0, end.1)?;
+    Ok(Swept { sweep, dir: story.results.dir().to_path_buf(), failures: story.failures })
+}
+
+/// A sweep under way.
+struct Story {
+    plan: SweepPlan,
+    target: Target,
+    lengths: Lengths,
+    course: Course,
+    rest: rest::Rest,
+    /// What the server said of itself under overload.
+    limited_by: Option<String>,
+    /// The directory of each trial, below that of the sweep.
+    dirs: Vec<String>,
+    results: Results,
+    begun: Instant,
+    begun_unix_ns: u64,
+    failures: Vec<String>,
+}
+
+impl Story {
+    /// Makes one trial.
+    fn trial(
+        &mut self,
+        ask: &Ask,
+        prompts: Option<&str>,
+        host: &report::Host,
+        interrupts: &Interrupts,
+        screen: Screen<impl Write + Send + 'static>,
+    ) -> Result<Outcome, RunError> {
+        let nth = u32::try_from(self.dirs.len()).expect("few trials");
+        let name_of = format!("trials/{nth:03}");
+        let dir = self.results.dir().join(&name_of);
+        let level = match ask.offer {
+            Offer::Rate(rate) => Level::Rate(rate),
+            Offer::Slots(slots) => Level::Slots(slots),
+        };
+        // Beyond the limit nothing is waited for: what is measured is what came within the window.
+        let patience = if ask.purpose == Purpose::Overload { Span::ZERO } else { ask.window };
+        let text = dir.to_string_lossy().into_owned();
+        let plan = self.plan.trial(nth, level, ask.warmup, ask.window, patience, text);
+        let id = name(clock::unix_ns());
+        let target = self.target.for_run(&plan, &id, prompts)?;
+        let results = Results::create_anew(&dir).map_err(RunError::of_store)?;
+        let window_end = ask.warmup + ask.window;
+        let lost = lost_from(ask, self.plan.slo());
+        // Once, near the window's end: a look at the server's own gauges while it is at its limit.
+        let limit = RefCell::new(None);
+        let look_at = ask.warmup + ask.window * 9 / 10;
+        let cut = |since: Span, missed: u64| {
+            if ask.purpose == Purpose::Overload && since > look_at && limit.borrow().is_none() {
+                limit.replace(Some(self.rest.limit(interrupts)));
+            }
+            since > window_end + patience || lost.is_some_and(|lost| missed >= lost && since < window_end)
+        };
+        let scene = Scene { plan: &plan, id, target: &target, host, results: &results };
+        let done = measure(scene, None, interrupts, screen, &cut)?;
+        self.limited_by = limit.into_inner().flatten().or(self.limited_by.take());
+        self.dirs.push(name_of);
+        self.failures.extend(done.failures);
+        let ended = if self.has_failed(&done.summary) {
+            Ended::Failed
+        } else if done.was_cut {
+            Ended::Lost
+        } else {
+            Ended::Whole
+        };
+        Ok(outcome(&done.findings.total, ended))
+    }
+
+    /// Whether the target failed outright, or beyond what the user bears.
+    fn has_failed(&self, summary: &report::Summary) -> bool {
+        let load = &summary.total.load;
+        let failed = load.failed - load.failed_by_us.min(load.failed);
+        let share = report::share(failed, load.completed + failed).unwrap_or(0.0);
+        (load.completed == 0 && failed > 0) || self.plan.abort_above.is_some_and(|most| share > most)
+    }
+
+    /// Why `ask` cannot be made any more within the budget.
+    fn out_of_time(&self, ask: &Ask) -> Option<String> {
+        let budget = self.plan.budget?;
+        let used = clock::now() - self.begun;
+        let needed = ask.warmup + ask.window;
+        (used + needed > budget).then(|| {
+            format!("the budget of {} leaves no time for a trial of {}", format_span(budget), seconds(needed))
+        })
+    }
+
+    /// The end of a sweep that has no time left: what was looked for may be there already.
+    fn end_so_far(&self) -> Option<End> {
+        let found = self.course.findings();
+        let wanted = if self.plan.slo().is_empty() { &found.stability_limit } else { &found.slo_capacity };
+        let is_there = wanted.as_ref().is_some_and(|limit| limit.estimate.is_some());
+        Some(if is_there || self.course.search().is_none() { End::Found } else { End::Undecided })
+    }
+
+    fn say_plan(&self, say: &mut dyn FnMut(&str)) {
+        let Lengths { warmup, window } = self.lengths;
+        let one = format!("warm-up {}, window {}", seconds(warmup), seconds(window));
+        let Some(search) = self.course.search() else {
+            let levels = self.course.planned();
+            let time = (warmup + window) * i64::try_from(levels).unwrap_or(i64::MAX);
+            say(&format!("a profile of {levels} loads, {one}: about {}", seconds(time)));
+            return;
+        };
+        let settings = search.settings();
+        let cost = Cost::expected(settings);
+        say(&format!(
+            "a search of about {} closed loops, {} overload, {} bisections, {} confirmations and {} points of a profile, \
+             {one}: about {} when no trial is undecided",
+            cost.rungs,
+            cost.overloads,
+            cost.bisections,
+            cost.confirmations,
+            cost.profile,
+            seconds(cost.time(self.lengths))
+        ));
+        if let Some(budget) = self.plan.budget {
+            let words = match reachable(settings, budget) {
+                Some(tolerance) if tolerance > settings.tolerance => format!(
+                    "the budget of {} is expected to reach a tolerance of {:.0} %, not {:.0} %",
+                    format_span(budget),
+                    tolerance * 100.0,
+                    settings.tolerance * 100.0
+                ),
+                Some(_) => format!("the budget of {} is expected to suffice", format_span(budget)),
+                None => format!("the budget of {} is expected to find no limit", format_span(budget)),
+            };
+            say(&words);
+        }
+    }
+
+    /// What the latest trial came to, in one line.
+    fn line(&self) -> String {
+        let (Some(trial), Some(dir)) = (self.course.trials().last(), self.dirs.last()) else {
+            return String::new();
+        };
+        let offer = match trial.ask.offer {
+            Offer::Rate(rate) => format!("{rate:.1}/s"),
+            Offer::Slots(slots) => format!("{slots} in flight"),
+        };
+        let (ask, outcome) = (&trial.ask, &trial.outcome);
+        let purpose = match ask.purpose {
+            Purpose::Ladder => "closed loop",
+            Purpose::Overload => "overload",
+            Purpose::Level => "service levels",
+            Purpose::Profile => "profile",
+        };
+        let mut words = vec![format!("done {:.1}/s", outcome.completed_per_s())];
+        words.extend(self.course.judgement().map(str::to_owned));
+        if outcome.ended == Ended::Lost {
+            words.push("stopped early".into());
+        }
+        if outcome.client == Trust::Invalid {
+            words.push("INVALID: our own side cannot be trusted, no evidence".into());
+        }
+        if let (Purpose::Level, Some(rate), false) =
+            (ask.purpose, ask.offer.rate(), outcome.in_flight.is_empty())
+        {
+            let share = outcome.detectable_per_s / rate * 100.0;
+            words.push(if outcome.grew {
+                "requests in flight grew".into()
+            } else {
+                format!("an overload of {share:.1} % would have been seen")
+            });
+        }
+        format!("{dir}: {purpose}, {offer} over {}: {}", seconds(ask.window), words.join(", "))
+    }
+
+    /// Writes what is known by now.
+    fn write(&self, end: Option<End>, why: Option<String>) -> Result<Sweep, RunError> {
+        let judgements = self.course.judgements();
+        let trials = self.course.trials().iter().zip(&self.dirs).enumerate().map(|(number, (trial, dir))| {
+            SweepTrial {
+                dir: dir.clone(),
+                judgement: judgements
+                    .iter()
+                    .find(|(nth, _)| *nth == number)
+                    .map(|(_, words)| (*words).to_owned()),
+                trial: trial.clone(),
+            }
+        });
+        let mlperf = match &self.plan.goal {
+            Goal::Limits { mlperf, .. } => mlperf.clone(),
+            Goal::Profile(_) => None,
+        };
+        let sweep = Sweep {
+            schema_version: report::SWEEP_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            start_unix_ns: self.begun_unix_ns,
+            url: self.plan.plan.target.endpoint.url(),
+            model: self.target.model.clone(),
+            slo: self.plan.slo().terms().iter().map(|term| term.text().to_owned()).collect(),
+            warmup_ns: self.lengths.warmup.as_ns(),
+            window_ns: self.lengths.window.as_ns(),
+            mlperf,
+            asked: serde_json::to_value(&self.plan.asked).expect("options are texts"),
+            end,
+            why,
+            found: self.course.findings(),
+            limited_by: self.limited_by.clone(),
+            trials: trials.collect(),
+        };
+        self.results.write_sweep(&sweep).map_err(RunError::of_store)?;
+        Ok(sweep)
+    }
+}
+
+/// A length of time as one says it: trials are not told to the nanosecond.
+fn seconds(span: Span) -> String {
+    let s = span.as_s_f64();
+    if s < 120.0 { format!("{s:.1} s") } else { format!("{:.1} min", s / 60.0) }
+}

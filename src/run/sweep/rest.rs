@@ -1,0 +1,61 @@
+//! Between two trials: the server comes to rest, by its own gauges where it has some.
+//!
+//! It must not wait for ever: a shared server never reads nothing.
+
+use super::gauges::Gauges;
+use crate::clock;
+use crate::plan::Plan;
+use crate::run::{Interrupts, probe};
+use crate::time::Span;
+use std::net::SocketAddr;
+
+/// So long is waited at most; after that the next trial's warm-up must do.
+const PATIENCE: Span = Span::from_s(30);
+
+/// How often the gauges are read.
+const LOOK: Span = Span::from_ms(100);
+
+/// Without gauges: connections are closed, and what was cancelled is noticed within this.
+const PAUSE: Span = Span::from_ms(300);
+
+/// What rest is for one server.
+pub(super) struct Rest {
+    plan: Plan,
+    address: SocketAddr,
+    /// What its gauges said before the sweep.
+    before: Gauges,
+}
+
+impl Rest {
+    /// Looks at the server before anything is sent.
+    pub(super) fn look(plan: &Plan, address: SocketAddr, interrupts: &Interrupts) -> Self {
+        let mut rest = Self { before: Gauges::default(), plan: plan.clone(), address };
+        rest.before = rest.read(interrupts);
+        rest
+    }
+
+    /// Waits until it is as it was.
+    pub(super) fn wait(&self, interrupts: &Interrupts) {
+        let Some(before) = self.before.busy() else {
+            clock::sleep(PAUSE);
+            return;
+        };
+        let until = clock::now() + PATIENCE;
+        while interrupts.count() == 0 && clock::now() < until {
+            if self.read(interrupts).busy().is_none_or(|busy| busy <= before) {
+                return;
+            }
+            clock::sleep(LOOK);
+        }
+    }
+
+    /// What bounds the server now, under overload, in words; `None` where it does not say.
+    pub(super) fn limit(&self, interrupts: &Interrupts) -> Option<String> {
+        self.read(interrupts).limit(&self.before)
+    }
+
+    fn read(&self, interrupts: &Interrupts) -> Gauges {
+        probe::page(&self.plan, self.address, "/metrics", interrupts)
+            .map_or_else(Gauges::default, |page| Gauges::read(&page))
+    }
+}
