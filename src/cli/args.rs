@@ -161,12 +161,22 @@ pub(super) struct DoctorArguments {
 #[command(after_help = "\
 Examples:
   lowrho report results/20260101T120000Z-m
-  lowrho report results/20260101T120000Z-m --json | jq .latency.ttft_ns")]
+  lowrho report results/20260101T120000Z-m --json | jq .latency.ttft_ns
+  lowrho report before after --html both.html")]
 pub(super) struct ReportArguments {
-    /// Results directory
-    #[arg(value_name = "DIR")]
-    pub(super) dir: PathBuf,
-    /// Print summary.json instead
-    #[arg(long)]
+    /// Results directories: several are printed one after another, or drawn over each other
+    #[arg(value_name = "DIR", required = true)]
+    pub(super) dirs: Vec<PathBuf>,
+    /// Print summary.json instead, of several as one array
+    #[arg(long, conflicts_with = "csv")]
     pub(super) json: bool,
+    /// Print every stage's figures as CSV instead
+    #[arg(long)]
+    pub(super) csv: bool,
+    /// Write the page of figures to FILE and print nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv"])]
+    pub(super) html: Option<PathBuf>,
+    /// Write each figure as an SVG file of its own into DIR and print nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "csv"])]
+    pub(super) svg: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! Arguments, environment and files to what is asked for; does none of it.
 
 use super::Exit;
-use super::args::{Arguments, Command, SweepArguments};
+use super::args::{Arguments, Command, ReportArguments, SweepArguments};
 use super::{card, limits, shape};
 use crate::host::Facts;
 use crate::plan::{
@@ -38,13 +38,28 @@ pub enum Asked {
     },
     /// Print a config file to this place, or to stdout.
     Init(Option<PathBuf>),
-    /// Print the report of a results directory.
+    /// Tell again what results directories hold.
     Report {
-        /// The directory.
-        dir: PathBuf,
-        /// Whether as `summary.json`.
-        json: bool,
+        /// The directories, at least one.
+        dirs: Vec<PathBuf>,
+        /// How.
+        forms: Vec<Form>,
     },
+}
+
+/// How earlier results are told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// As on the terminal after the run.
+    Text,
+    /// As `summary.json`.
+    Json,
+    /// As a table for other programs.
+    Csv,
+    /// As a page, into this file.
+    Html(PathBuf),
+    /// As figures, into this directory.
+    Svg(PathBuf),
 }
 
 /// How a run came about, and what was read for it.
@@ -130,8 +145,18 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
         Command::Sweep(sweep) => swept(*sweep, facts),
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
-        Command::Report(report) => Ok(Asked::Report { dir: report.dir, json: report.json }),
+        Command::Report(report) => Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report) }),
     }
+}
+
+/// The forms asked for; the text where there is none.
+fn forms(report: ReportArguments) -> Vec<Form> {
+    let printed = [(report.json, Form::Json), (report.csv, Form::Csv)];
+    let mut forms: Vec<Form> =
+        printed.into_iter().filter_map(|(asked, form)| asked.then_some(form)).collect();
+    forms.extend(report.html.map(Form::Html));
+    forms.extend(report.svg.map(Form::Svg));
+    if forms.is_empty() { vec![Form::Text] } else { forms }
 }
 
 /// The plan for a doctor: what this machine cannot do is for the doctor to say, not a reason to refuse the plan.

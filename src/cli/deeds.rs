@@ -8,7 +8,7 @@ use crate::report::terminal::{self, Style, clean, spread};
 use crate::report::{Doctor, Host, Repeats, Summary, Verdict};
 use crate::run::{self, Done, Interrupts, RunError, Screen};
 use crate::sim::Sim;
-use crate::store::{Remains, Results, StoreError};
+use crate::store::{Results, StoreError};
 use crate::time::Span;
 use crate::watch::Show;
 use std::io::{self, IsTerminal, Write};
@@ -135,7 +135,7 @@ fn tell(plan: &Plan, done: &Done, json: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn page(summary: &Summary, verbose: bool) -> String {
+pub(super) fn page(summary: &Summary, verbose: bool) -> String {
     terminal::text(summary, &style(verbose))
 }
 
@@ -213,48 +213,10 @@ pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Prints the report of a results directory again.
-pub(super) fn report(dir: &Path, json: bool) -> io::Result<Exit> {
-    if let Ok(sweep) = Results::open(dir).and_then(|results| results.read_sweep()) {
-        let text = if json { sweep.to_json() } else { terminal::sweep(&sweep, &style(false)) };
-        io::stdout().lock().write_all(text.as_bytes())?;
-        return Ok(Exit::Good);
-    }
-    let summary = match Results::open(dir).and_then(|results| results.read_summary()) {
-        Ok(summary) => summary,
-        Err(error) => {
-            let why = Results::open(dir).ok().and_then(|results| without_summary(&results));
-            writeln!(io::stderr(), "error: {}", why.unwrap_or_else(|| error.to_string()))?;
-            return Ok(Exit::BadPlan);
-        }
-    };
-    let text = if json { summary.to_json() } else { page(&summary, false) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(Exit::Good)
-}
-
 /// Tells what a run would meet on this machine.
 pub(super) fn doctor(facts: &Facts, plan: Option<&Plan>, json: bool) -> io::Result<Exit> {
     let doctor = Doctor::of(&plan::judge(&run::examine(facts, plan), plan));
     let text = if json { doctor.to_json() } else { doctor.text() };
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(if doctor.ok { Exit::Good } else { Exit::Failed })
-}
-
-/// What there is where no summary is: several runs, or what is left of one that was killed.
-fn without_summary(results: &Results) -> Option<String> {
-    let dir = results.dir().display();
-    if results.holds_several() {
-        return Some(format!(
-            "{dir} holds several runs (repeats.json has their spread): lowrho report {dir}/1"
-        ));
-    }
-    let Remains { rows, failed, cut, histograms } = results.remains()?;
-    let cut = if cut { ", the last one cut" } else { "" };
-    let rows = format!("records.jsonl has the rows of {rows} finished requests ({failed} failed){cut}");
-    let histograms = if histograms { "; histograms.hlog has the latencies of every second" } else { "" };
-    Some(format!(
-        "{dir} has no summary.json: the run was killed, or still goes on\n  {rows}{histograms}\n  \
-         lowrho rerun {dir} repeats the run"
-    ))
 }

@@ -1,5 +1,6 @@
 //! The command line: arguments and files to a plan, a plan to deeds, deeds to an exit status. Measures nothing.
 
+mod again;
 mod args;
 mod asked;
 mod card;
@@ -40,7 +41,7 @@ pub fn main() -> ExitCode {
         Asked::Floor(plan) => floor::floor(&plan, &facts),
         Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
-        Asked::Report { dir, json } => deeds::report(&dir, json),
+        Asked::Report { dirs, forms } => again::report(&dirs, &forms),
         Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),
     };
     match done {

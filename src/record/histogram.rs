@@ -58,17 +58,26 @@ impl Histogram {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
+        self.record_n(value, 1);
+    }
+
+    /// Counts one value `n` times.
+    #[inline]
+    pub fn record_n(&mut self, value: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
         let (page, slot) = self.place(value);
         // Several for each event: the usual case is a look-up and nothing else.
         match self.pages.get_mut(page) {
-            Some(Some(counts)) => counts[slot] += 1,
-            _ => self.open(page)[slot] += 1,
+            Some(Some(counts)) => counts[slot] += n,
+            _ => self.open(page)[slot] += n,
         }
-        self.count += 1;
+        self.count += n;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.sum += u128::from(value);
-        self.squares += u128::from(value) * u128::from(value);
+        self.sum += u128::from(value) * u128::from(n);
+        self.squares += u128::from(value) * u128::from(value) * u128::from(n);
     }
 
     /// A page for values never seen before.

@@ -78,3 +78,11 @@ impl Record {
         self.bytes == 0 && self.error.is_some_and(|class| lost.contains(&class))
     }
 }
+
+impl Record {
+    /// Whether we gave it up: neither a success nor a failure.
+    #[must_use]
+    pub fn was_cancelled(&self) -> bool {
+        self.error == Some(ErrorClass::Cancelled)
+    }
+}

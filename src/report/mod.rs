@@ -5,11 +5,13 @@
 mod about;
 mod audit;
 mod client;
+pub mod csv;
 mod distribution;
 mod doctor;
 pub mod figures;
 mod findings;
 mod floor;
+pub mod html;
 mod imagined;
 mod ntpot;
 mod repeats;

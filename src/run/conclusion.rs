@@ -11,12 +11,12 @@ use super::{Interrupts, simulator};
 use crate::analysis::{Facts, Findings, ShardFacts, StageFacts, Stolen, TcpFacts};
 use crate::plan::Plan;
 use crate::record::{Audit, Recorder};
-use crate::report::{self, About, AboutShard, AboutStage, Ended, RingAudit, Stamps, Summary};
+use crate::report::{self, About, AboutShard, AboutStage, Ended, RingAudit, Stamps, Summary, html};
 use crate::ring::{Counters, Paths};
 use crate::schedule::{Extent, Load};
 use crate::shard::{Measured, Orders};
 use crate::sim::SimHandle;
-use crate::store::{Results, RowWriter, RowsWritten};
+use crate::store::{MOST_ROWS, Results, RowWriter, RowsWritten, StoreError};
 use crate::time::{Instant, Span};
 use std::path::PathBuf;
 
@@ -132,6 +132,7 @@ impl Story<'_> {
                 .err()
                 .map(|error| format!("{error}; what is printed is all there is of the run's figures")),
         );
+        failures.extend(write_page(results).err().map(|error| error.to_string()));
         Done { summary, findings, was_cut, dir: results.dir().to_path_buf(), failures }
     }
 
@@ -218,6 +219,12 @@ impl Story<'_> {
             target: self.target.found(plan),
         }
     }
+}
+
+/// Writes the page of what was just written: from the files, as `report --html` will.
+fn write_page(results: &Results) -> Result<(), StoreError> {
+    let told = results.tell(MOST_ROWS)?;
+    results.write_page(&html::page(&[told])).map(drop)
 }
 
 #[expect(

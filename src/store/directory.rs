@@ -1,10 +1,13 @@
 //! The results directory: its name, its files, and the one way each is written and read.
 
+use super::histograms::read_sums;
 use super::{HistogramLog, RecordReader, RowQueue, RowWriter, StoreError};
+use crate::record::{Histogram, Metric};
 use crate::report::{Repeats, Summary, Sweep};
 use crate::time::Instant;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +16,7 @@ const CONFIG: &str = "config.toml";
 const RECORDS: &str = "records.jsonl";
 const SUMMARY: &str = "summary.json";
 const HISTOGRAMS: &str = "histograms.hlog";
+const PAGE: &str = "report.html";
 const REPEATS: &str = "repeats.json";
 
 /// Space for a summary: one of a stage and a shard takes some 25 KB, and each more of them some 10 KB.
@@ -62,7 +66,7 @@ impl Results {
     /// # Errors
     /// As [`Results::create`].
     pub fn create_anew(dir: &Path) -> Result<Self, StoreError> {
-        for name in [CONFIG, RECORDS, SUMMARY, HISTOGRAMS] {
+        for name in [CONFIG, RECORDS, SUMMARY, HISTOGRAMS, PAGE] {
             for path in [dir.join(name), dir.join(format!(".{name}.part"))] {
                 match fs::remove_file(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -202,6 +206,23 @@ impl Results {
     pub fn read_summary(&self) -> Result<Summary, StoreError> {
         let text = self.read_whole(SUMMARY)?;
         Summary::from_json(&text).map_err(|error| StoreError::Summary { path: self.dir.join(SUMMARY), error })
+    }
+
+    /// The sums of `histograms.hlog`, by metric.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn read_histograms(&self) -> Result<BTreeMap<Metric, Histogram>, StoreError> {
+        read_sums(&self.dir.join(HISTOGRAMS))
+    }
+
+    /// Writes `report.html`; gives its path.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_page(&self, page: &str) -> Result<PathBuf, StoreError> {
+        self.write_whole(PAGE, |file| file.write_all(page.as_bytes()))?;
+        Ok(self.dir.join(PAGE))
     }
 
     /// Writes `sweep.json`.

@@ -5,9 +5,14 @@
 use super::StoreError;
 use crate::record::{Histogram, Metric};
 use crate::time::Span;
-use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use std::fs::File;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogHistogram, IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
+};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -73,6 +78,38 @@ impl HistogramLog {
     fn write(&mut self, text: &[u8]) -> io::Result<()> {
         self.file.write_all(text)
     }
+}
+
+/// The sums of all whole intervals of a log, by metric; a cut last line (kill -9, a full disk) is passed over.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_sums(path: &Path) -> Result<BTreeMap<Metric, Histogram>, StoreError> {
+    let text = fs::read(path).map_err(StoreError::io("read", path))?;
+    let mut sums = BTreeMap::new();
+    let mut deserializer = Deserializer::new();
+    for entry in IntervalLogIterator::new(&text) {
+        let Ok(LogEntry::Interval(interval)) = entry else { continue };
+        let Some((metric, values)) = interval_of(&interval, &mut deserializer) else { continue };
+        sums.entry(metric).or_insert_with(Histogram::published).merge(&values);
+    }
+    Ok(sums)
+}
+
+/// The metric and the values of an interval; none of a line without a tag, which repeats another.
+fn interval_of(
+    interval: &IntervalLogHistogram<'_>,
+    deserializer: &mut Deserializer,
+) -> Option<(Metric, Histogram)> {
+    let tag = interval.tag()?;
+    let metric = Metric::ALL.into_iter().find(|metric| metric.name() == tag.as_str())?;
+    let bytes = STANDARD.decode(interval.encoded_histogram()).ok()?;
+    let read: hdrhistogram::Histogram<u64> = deserializer.deserialize(&mut bytes.as_slice()).ok()?;
+    let mut values = Histogram::published();
+    for bucket in read.iter_recorded() {
+        values.record_n(bucket.value_iterated_to(), bucket.count_at_value());
+    }
+    Some((metric, values))
 }
 
 /// One line of the log with its line feed.

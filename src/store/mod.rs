@@ -7,6 +7,7 @@ mod error;
 mod histograms;
 mod queue;
 mod reader;
+mod told;
 mod writer;
 
 pub use directory::{Remains, Results};
@@ -14,4 +15,5 @@ pub use error::StoreError;
 pub use histograms::HistogramLog;
 pub use queue::{RowQueue, RowSender};
 pub use reader::RecordReader;
+pub use told::MOST_ROWS;
 pub use writer::{RowWriter, RowsWritten};

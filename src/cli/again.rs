@@ -1,0 +1,122 @@
+//! What earlier runs found, told again: on the terminal, for other programs, as a page or figures. It decides no number.
+
+use super::asked::Form;
+use super::{Exit, deeds};
+use crate::report::html::{self, Told};
+use crate::report::{Summary, Sweep, csv, terminal};
+use crate::store::{Remains, Results, StoreError};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Tells what the directories hold in the forms asked for.
+pub(super) fn report(dirs: &[PathBuf], forms: &[Form]) -> io::Result<Exit> {
+    if let [dir] = dirs
+        && let Ok(sweep) = Results::open(dir).and_then(|results| results.read_sweep())
+    {
+        return tell_sweep(&sweep, forms);
+    }
+    match told(dirs, forms) {
+        Ok(told) => forms.iter().try_fold(Exit::Good, |worst, form| Ok(worst.worse(tell(&told, form)?))),
+        Err(why) => {
+            writeln!(io::stderr(), "error: {why}")?;
+            Ok(Exit::BadPlan)
+        }
+    }
+}
+
+/// A sweep's table and sentence, or its `sweep.json`.
+fn tell_sweep(sweep: &Sweep, forms: &[Form]) -> io::Result<Exit> {
+    match forms {
+        [Form::Text] => print(&terminal::sweep(sweep, &deeds::style(false))),
+        [Form::Json] => print(&sweep.to_json()),
+        _ => {
+            writeln!(
+                io::stderr(),
+                "error: of a sweep there is a text and --json; pages, figures and CSV are made of its trials: name trials/NNN"
+            )?;
+            Ok(Exit::BadPlan)
+        }
+    }
+}
+
+fn told(dirs: &[PathBuf], forms: &[Form]) -> Result<Vec<Told>, String> {
+    let drawn = forms.iter().any(|form| matches!(form, Form::Html(_) | Form::Svg(_)));
+    let read = |dir: &PathBuf| {
+        let results = Results::open(dir).map_err(|error| error.to_string())?;
+        let read = || {
+            if drawn {
+                return results.tell(u64::MAX);
+            }
+            let name = dir.display().to_string();
+            Ok(Told { name, summary: results.read_summary()?, curves: Vec::new(), course: None })
+        };
+        read().map_err(|error: StoreError| without_summary(&results).unwrap_or_else(|| error.to_string()))
+    };
+    dirs.iter().map(read).collect()
+}
+
+fn tell(told: &[Told], form: &Form) -> io::Result<Exit> {
+    let summaries = told.iter().map(|run| &run.summary);
+    match form {
+        Form::Text => print(&summaries.map(|one| deeds::page(one, false)).collect::<Vec<_>>().join("\n")),
+        Form::Json => print(&json(&summaries.collect::<Vec<_>>())),
+        Form::Csv => print(&csv::table(told.iter().map(|run| (run.name.as_str(), &run.summary)))),
+        Form::Html(file) => write_all(file, [(file.clone(), html::page(told))]),
+        Form::Svg(dir) => {
+            let figures = html::figures(told).into_iter();
+            write_all(
+                dir,
+                figures.map(|figure| (dir.join(format!("{}.svg", figure.name)), figure.standalone())),
+            )
+        }
+    }
+}
+
+/// One run as its `summary.json`; several as one array, so that it stays one document.
+fn json(summaries: &[&Summary]) -> String {
+    match summaries {
+        [one] => one.to_json(),
+        several => format!("{:#}\n", serde_json::json!(several)),
+    }
+}
+
+fn print(text: &str) -> io::Result<Exit> {
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(Exit::Good)
+}
+
+/// Writes files and says where; `asked` is the path that was given.
+fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> io::Result<Exit> {
+    let mut written = 0_usize;
+    for (path, text) in files {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let made = parent.map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+        if let Err(error) = made {
+            writeln!(io::stderr(), "error: cannot write {}: {error}", path.display())?;
+            return Ok(Exit::Failed);
+        }
+        written += 1;
+    }
+    let files = if written == 1 { "file" } else { "files" };
+    writeln!(io::stderr(), "{written} {files} written: {}", asked.display())?;
+    Ok(Exit::Good)
+}
+
+/// What there is where no summary is: several runs, or what is left of one that was killed.
+fn without_summary(results: &Results) -> Option<String> {
+    let dir = results.dir().display();
+    if results.holds_several() {
+        return Some(format!(
+            "{dir} holds several runs (repeats.json has their spread): lowrho report {dir}/1"
+        ));
+    }
+    let Remains { rows, failed, cut, histograms } = results.remains()?;
+    let cut = if cut { ", the last one cut" } else { "" };
+    let rows = format!("records.jsonl has the rows of {rows} finished requests ({failed} failed){cut}");
+    let histograms = if histograms { "; histograms.hlog has the latencies of every second" } else { "" };
+    Some(format!(
+        "{dir} has no summary.json: the run was killed, or still goes on\n  {rows}{histograms}\n  \
+         lowrho rerun {dir} repeats the run"
+    ))
+}

@@ -1,0 +1,188 @@
+//! The axes of a chart: where its ticks stand and what they say.
+//!
+//! Values are placed on a straight line here, so that one kind of chart draws linear, logarithmic and percentile axes.
+
+use crate::report::figures;
+
+/// An axis: its ends, its ticks, and what it counts.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Axis {
+    /// The least and the greatest place.
+    pub(super) ends: (f64, f64),
+    /// Places with their labels, ascending.
+    pub(super) ticks: Vec<(f64, String)>,
+    /// What it counts, with its unit.
+    pub(super) title: String,
+    scale: Scale,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Scale {
+    Linear,
+    Logarithmic,
+    Tail,
+}
+
+/// About so many ticks are read without counting.
+const TICKS: f64 = 6.0;
+
+impl Axis {
+    /// From 0, or from the least value where that is negative, to the greatest of `values`; labels by `label`.
+    pub(super) fn linear(
+        title: &str,
+        values: impl IntoIterator<Item = f64>,
+        label: impl Fn(f64) -> String,
+    ) -> Self {
+        let (low, high) = values.into_iter().filter(|v| v.is_finite()).fold((0.0_f64, 0.0_f64), span);
+        let high = if high > low { high } else { low + 1.0 };
+        let step = round_step((high - low) / TICKS);
+        let first = libm::floor(low / step);
+        let last = libm::ceil(high / step);
+        let ticks = counting(first, last).map(|n| (n * step, label(n * step))).collect();
+        Self { ends: (first * step, last * step), ticks, title: title.into(), scale: Scale::Linear }
+    }
+
+    /// Of positive values by their logarithm, 1, 2 and 5 of each decade as ticks.
+    pub(super) fn logarithmic(
+        title: &str,
+        values: impl IntoIterator<Item = f64>,
+        label: impl Fn(f64) -> String,
+    ) -> Self {
+        let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
+        let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), span);
+        let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
+        let all: Vec<f64> =
+            counting(libm::floor(libm::log10(low)) - 1.0, libm::ceil(libm::log10(high)) + 1.0)
+                .flat_map(|decade| [1.0, 2.0, 5.0].map(|n| n * libm::pow(10.0, decade)))
+                .collect();
+        let from = all.iter().copied().filter(|t| *t <= low * 1.0001).fold(0.0, f64::max);
+        let to = all.iter().copied().filter(|t| *t >= high * 0.9999).fold(f64::INFINITY, f64::min);
+        // Over many decades only their beginnings are said, or the labels would run into each other.
+        let many = to / from > 2_000.0;
+        let said = |t: f64| !many || libm::fabs(libm::log10(t) - libm::round(libm::log10(t))) < 1e-6;
+        let ticks = all.into_iter().filter(|t| (from..=to).contains(t) && said(*t));
+        let ticks = ticks.map(|t| (libm::log10(t), label(t))).collect();
+        let ends = (libm::log10(from), libm::log10(to));
+        Self { ends, ticks, title: title.into(), scale: Scale::Logarithmic }
+    }
+
+    /// Of quantiles: each step towards 1 that makes the rest ten times rarer is as long as the one before, up to what
+    /// `count` observations can tell.
+    pub(super) fn tail(count: u64) -> Self {
+        let nines =
+            [(0.0, "min"), (0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
+        let most = libm::log10(f64::from(u32::try_from(count).unwrap_or(u32::MAX)).max(10.0));
+        let ticks: Vec<(f64, String)> = nines
+            .iter()
+            .map(|(q, label)| (tail(*q), (*label).to_string()))
+            .filter(|(at, _)| *at <= most)
+            .collect();
+        Self { ends: (0.0, most.min(5.0)), ticks, title: "quantile".into(), scale: Scale::Tail }
+    }
+
+    /// The place of a value; `None` where the axis has none for it.
+    pub(super) fn place(&self, value: f64) -> Option<f64> {
+        let place = match self.scale {
+            Scale::Linear => value,
+            Scale::Logarithmic if value > 0.0 => libm::log10(value),
+            Scale::Logarithmic => return None,
+            Scale::Tail => tail(value),
+        };
+        place.is_finite().then(|| place.clamp(self.ends.0, self.ends.1))
+    }
+
+    /// The label of a tick at a place.
+    pub(super) fn label(&self, place: f64) -> String {
+        let near = |at: f64| (at - place).abs() <= (self.ends.1 - self.ends.0) * 1e-6;
+        self.ticks.iter().find(|(at, _)| near(*at)).map(|(_, label)| label.clone()).unwrap_or_default()
+    }
+}
+
+/// A time in nanoseconds, as a tick says it.
+pub(super) fn time_label(ns: f64) -> String {
+    if ns <= 0.0 { "0".into() } else { figures::time(whole(ns)).replace(".00 ", " ").replace(".0 ", " ") }
+}
+
+/// A plain number, as a tick says it.
+pub(super) fn number_label(n: f64) -> String {
+    match n.abs() {
+        size if size >= 1e6 => format!("{} M", trimmed(n / 1e6)),
+        size if size >= 1e4 => format!("{} k", trimmed(n / 1e3)),
+        _ => trimmed(n),
+    }
+}
+
+fn trimmed(n: f64) -> String {
+    let text = format!("{n:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a tick of an axis of times: below 2^53 ns")]
+fn whole(ns: f64) -> i64 {
+    libm::round(ns) as i64
+}
+
+fn tail(q: f64) -> f64 {
+    -libm::log10(1.0 - q)
+}
+
+fn span((low, high): (f64, f64), value: f64) -> (f64, f64) {
+    (low.min(value), high.max(value))
+}
+
+/// The next of 1, 2, 5, 10, ... at or above `step`.
+fn round_step(step: f64) -> f64 {
+    let decade = libm::pow(10.0, libm::floor(libm::log10(step)));
+    [1.0, 2.0, 5.0, 10.0].map(|n| n * decade).into_iter().find(|s| *s >= step * 0.9999).unwrap_or(step)
+}
+
+/// Whole numbers from the first to the last.
+fn counting(first: f64, last: f64) -> impl Iterator<Item = f64> {
+    std::iter::successors(Some(first), |n| Some(n + 1.0)).take_while(move |n| *n <= last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, label)| label.as_str()).collect()
+    }
+
+    #[test]
+    fn a_linear_axis_ends_on_round_numbers() {
+        let axis = Axis::linear("requests/s", [3.0, 987.0], number_label);
+        assert_eq!(labels(&axis), ["0", "200", "400", "600", "800", "1000"]);
+        assert_eq!(axis.ends, (0.0, 1000.0));
+    }
+
+    #[test]
+    fn an_axis_of_nothing_still_has_two_ends() {
+        assert_eq!(Axis::linear("", [], number_label).ends, (0.0, 1.0));
+        let axis = Axis::logarithmic("", [0.0, f64::INFINITY], number_label);
+        assert!(axis.ends.0 < axis.ends.1, "{axis:?}");
+    }
+
+    #[test]
+    fn a_logarithmic_axis_of_times_says_them_as_the_report_does() {
+        let axis = Axis::logarithmic("TTFT", [9e6, 61e6], time_label);
+        assert_eq!(labels(&axis), ["5 ms", "10 ms", "20 ms", "50 ms", "100 ms"]);
+        assert_eq!(axis.place(1e7), Some(7.0));
+        assert_eq!(axis.place(0.0), None);
+    }
+
+    #[test]
+    fn wide_logarithmic_axes_say_decades_only() {
+        let axis = Axis::logarithmic("", [1.0, 9e4], number_label);
+        assert_eq!(labels(&axis), ["1", "10", "100", "1000", "10 k", "100 k"]);
+    }
+
+    #[test]
+    fn a_tail_goes_no_further_than_its_observations() {
+        assert_eq!(labels(&Axis::tail(2_000)), ["min", "p50", "p90", "p99", "p99.9"]);
+        assert_eq!(labels(&Axis::tail(50)), ["min", "p50", "p90"]);
+        let axis = Axis::tail(1_000);
+        assert!((axis.place(0.99).unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(axis.place(1.0), None);
+    }
+}

@@ -1,0 +1,20 @@
+//! `report.html`: one file for the eye, with no network: what a run or several found, in plots and tables.
+//!
+//! It shows what summaries, histograms and rows hold; the only figures it makes of its own are those between a curve's points.
+
+mod audit;
+mod axis;
+mod chart;
+mod course;
+mod curves;
+mod figure;
+mod page;
+mod stages;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod told;
+
+pub use figure::Figure;
+pub use page::{figures, page};
+pub use told::{Curve, Told};
