@@ -148,20 +148,24 @@ fn nanoseconds(span: Span) -> f64 {
 mod tests {
     use super::*;
     use crate::record::read_line;
-    use crate::wire::ErrorClass;
 
     fn row(due_ms: u64, first_ms: u64, last_ms: u64) -> Record {
+        ended(due_ms, first_ms, last_ms, "null")
+    }
+
+    fn ended(due_ms: u64, first_ms: u64, last_ms: u64, error: &str) -> Record {
         let ms = |ms: u64| ms * 1_000_000;
         let line = format!(
             r#"{{"index":0,"shard":0,"stage":0,"phase":"measured","due_ns":{due},"begun_ns":{due},"connected_ns":null,
             "sent_ns":{due},"head_ns":{first},"event_ns":{first},"first_ns":{first},"answer_ns":{first},"last_ns":{last},
-            "done_ns":{last},"end_ns":{last},"reused":true,"status":200,"ok":true,"error":null,"detail":null,
+            "done_ns":{last},"end_ns":{last},"reused":true,"status":200,"ok":{ok},"error":{error},"detail":null,
             "finish_reason":"stop","input_tokens":1,"cached_tokens":null,"output_tokens":30,"reasoning_tokens":null,
             "asked_output_tokens":30,"token_source":"usage","events":30,"n_first":1,"bytes":1,"coalesced":0,
             "uncertainty_ns":0,"stall_ns":null,"retries":0,"stamp":"software","sent_uncertainty_ns":0}}"#,
             due = ms(due_ms),
             first = ms(first_ms),
             last = ms(last_ms),
+            ok = error == "null",
         );
         read_line(line.as_bytes(), Instant::ZERO).unwrap()
     }
@@ -191,10 +195,8 @@ mod tests {
     #[test]
     fn what_we_gave_up_is_neither_done_nor_failed() {
         let mut course = Course::new(Instant::ZERO, Span::from_s(10));
-        let mut given_up = row(0, 10, 20);
-        given_up.error = Some(ErrorClass::Cancelled);
-        let mut failed = row(0, 10, 20);
-        failed.error = Some(ErrorClass::Reset);
+        let given_up = ended(0, 10, 20, r#""cancelled""#);
+        let failed = ended(0, 10, 20, r#""reset""#);
         course.add(&given_up);
         course.add(&failed);
         assert_eq!((course.moments()[0].done, course.moments()[0].failed), (0, 1));
