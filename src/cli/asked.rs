@@ -248,7 +248,8 @@ fn occupied(dir: &str) -> Refusal {
 fn is_occupied(dir: &Path) -> bool {
     match std::fs::read_dir(dir) {
         Ok(mut entries) => entries.next().is_some(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        // A file of that name is; whether a missing one can be made is tried later.
+        Err(_) => dir.exists(),
     }
 }
 

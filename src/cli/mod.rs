@@ -18,7 +18,7 @@ pub use asked::{Asked, Invocation, Refusal, read};
 pub use exit::{Ending, Exit, Signal};
 pub use limits::limits;
 
-use crate::host;
+use crate::{host, run};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -26,6 +26,8 @@ use std::process::ExitCode;
 pub fn main() -> ExitCode {
     // Refused only by a sandbox: then memory is larger, and nothing else.
     let _ = host::keep_pages_small();
+    // Where that is refused too, a full disk ends the program with its own signal.
+    let _ = run::outlive_file_limits();
     let facts = host::read();
     let asked = match read(std::env::args_os(), &facts) {
         Ok(asked) => asked,

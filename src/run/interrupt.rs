@@ -21,6 +21,14 @@ pub struct Interrupts {
 /// How many signals leave the program the time to write what it has.
 const PATIENCE: u8 = 2;
 
+/// Makes a file that may grow no further (`ulimit -f`) an error of the write to it, not the end of the program.
+///
+/// # Errors
+/// The system refuses a handler.
+pub fn outlive_file_limits() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
 impl Interrupts {
     /// Catches them from now on, on a thread of their own.
     ///
@@ -28,8 +36,6 @@ impl Interrupts {
     /// The system refuses a handler or a thread.
     pub fn catch() -> io::Result<Self> {
         let interrupts = Self::default();
-        // A file that may grow no further is an error of the write to it, not the end of the program.
-        flag::register(SIGXFSZ, Arc::default())?;
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         let seen = interrupts.clone();
         Builder::new().name("lowrho-signals".into()).spawn(move || {

@@ -24,7 +24,7 @@ pub use conclusion::Done;
 pub use error::RunError;
 pub use examination::examine;
 pub use floor::floor;
-pub use interrupt::Interrupts;
+pub use interrupt::{Interrupts, outlive_file_limits};
 pub use simulator::config as simulator_config;
 pub use sweep::{Swept, outcome, sweep};
 
