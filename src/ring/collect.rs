@@ -83,7 +83,9 @@ impl<P: Payload> Ring<P> {
                 stream.past = placed.past(is_full);
                 (placed.arrival, placed.order)
             } else {
-                self.counters.stamps_lost += u64::from(self.stamps == Stamps::Software);
+                let promised = self.stamps == Stamps::Software && !stream.local;
+                self.counters.stamps_lost += u64::from(promised);
+                self.counters.unstamped += u64::from(!promised);
                 let earliest = stream.past.floor.max(sight.swept).min(sight.harvested);
                 let arrival = Arrival { stamp: sight.harvested, earliest, class: StampClass::User };
                 // In the order of its stream: what it arrived after is all that is known.
@@ -116,12 +118,13 @@ impl<P: Payload> Ring<P> {
             // SAFETY: the kernel has just opened it for us, and nobody else knows it.
             unsafe { OwnedFd::from_raw_fd(done.result()) }
         });
-        if self.listeners.get(listener.slot, listener.generation).is_none() {
+        let Some(listens) = self.listeners.get(listener.slot, listener.generation) else {
             self.counters.stale += 1;
             return;
-        }
+        };
+        let local = listens.path.is_some();
         if let Ok(fd) = accepted {
-            let conn = self.add(fd, State::Reading);
+            let conn = self.add(fd, State::Reading, local);
             self.receive(conn);
             harvest.others.push(Other::Accepted(conn));
             if !cqueue::more(done.flags()) {

@@ -11,6 +11,8 @@ pub struct Counters {
     pub reads: u64,
     /// Reads whose class promised a stamp and that had none.
     pub stamps_lost: u64,
+    /// Reads of sockets that no stamp was promised of: Unix sockets, and all where stamps are off.
+    pub unstamped: u64,
     /// Reads stamped before the harvest that should have brought them: their interval falls back to the stream's own.
     pub overtaken: u64,
     /// Multishot receives that ended for want of a buffer.

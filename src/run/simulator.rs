@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub fn config(plan: &SimPlan) -> SimConfig {
     SimConfig {
         script: plan.script.clone(),
-        address: plan.listen,
+        addresses: vec![plan.listen.into()],
         cpus: plan.cpus.clone(),
         log: plan.log.as_ref().map(PathBuf::from),
     }
