@@ -13,6 +13,7 @@ mod findings;
 mod hindrance;
 mod level;
 mod load;
+mod nagle;
 mod quantile;
 mod queueing;
 mod server;
@@ -33,6 +34,7 @@ pub use facts::{Facts, HostFacts, Neighbour, ShardFacts, StageFacts, Stolen, Tcp
 pub use findings::{Findings, StageFindings};
 pub use level::Level;
 pub use load::{Load, Throughput, window_length};
+pub use nagle::HeldBack;
 pub use quantile::{CONFIDENCE, Quantile};
 pub use queueing::{ClassAudit, FormulaWait, LostTurns, Service, ShardQueue, wait_batch, wait_m_g_1};
 pub use server::ServerState;

@@ -148,7 +148,9 @@ fn carded(asked: &Raw, facts: &Facts) -> Result<Limits, Refusal> {
 fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Result<Asked, Refusal> {
     let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), asked);
     let limits = carded(&asked, facts)?;
-    let plan = Box::new(Plan::new(asked, &limits)?);
+    let mut plan = Box::new(Plan::new(asked, &limits)?);
+    plan.caveats
+        .extend(ignored_proxies(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())));
     if let Prompts::File(path) = &plan.payload.prompts {
         let refuse = |why: &dyn Display| Refusal::File(format!("--prompts {path}: {why}"));
         let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
@@ -164,6 +166,17 @@ fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Res
 fn occupied(dir: &str) -> Refusal {
     let why = "it must be new or empty, so that no earlier results are lost: name another";
     Refusal::File(format!("--out {dir}: {why}"))
+}
+
+/// What is to be said of the environment's proxies, where it names some: a proxy's own latencies are not what is asked for.
+/// Their values stay unsaid, for they may hold a password.
+fn ignored_proxies(is_set: impl Fn(&str) -> bool) -> Option<String> {
+    const NAMES: [&str; 6] =
+        ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+    let set: Vec<&str> = NAMES.into_iter().filter(|name| is_set(name)).collect();
+    (!set.is_empty()).then(|| {
+        format!("{} in the environment is ignored: connections go straight to the target", set.join(", "))
+    })
 }
 
 /// Whether something is there that results would be mixed with.
@@ -192,6 +205,13 @@ fn config(path: &Path) -> Result<Raw, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proxy_of_the_environment_is_named_and_its_value_is_not() {
+        assert_eq!(ignored_proxies(|_| false), None);
+        let said = ignored_proxies(|name| name == "HTTP_PROXY" || name == "all_proxy").unwrap();
+        assert!(said.starts_with("HTTP_PROXY, all_proxy in the environment is ignored"), "{said}");
+    }
 
     #[test]
     fn the_environments_key_is_used_where_no_other_is_given() {

@@ -3,8 +3,12 @@
 use super::cost::{Cost, CostSource, Demand};
 use super::raw::Raw;
 use super::reading::{Given, Place, Reading, option};
-use super::{Limits, Load, Payload, SimPlan, Waiting, cpus, expected, format_cpus, pool, waiting};
+use super::ways::Ways;
+use super::{
+    Limits, Load, Payload, SimPlan, Target, Waiting, cpus, expected, format_cpus, pool, sources, waiting,
+};
 use crate::time::StampClass;
+use core::net::IpAddr;
 
 /// Our own side: shards and connections.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -21,6 +25,12 @@ pub struct Client {
     pub stamps: StampClass,
     /// Requests per second at the load's peak, as far as they can be told before the run.
     pub expected_requests_per_s: f64,
+    /// Whether requests share connections; else each has its own.
+    pub reuse: bool,
+    /// Addresses to connect from, in turn; none = the kernel's choice.
+    pub sources: Vec<IpAddr>,
+    /// Whether what arrives is acknowledged at once.
+    pub quick_ack: bool,
     /// Streamed events per second at the load's peak, as far as they can be told before the run.
     pub expected_events_per_s: f64,
     /// What they are expected to cost.
@@ -31,12 +41,14 @@ pub struct Client {
 
 /// Who may stamp what arrives.
 const STAMPS: [(&str, StampClass); 2] = [("software", StampClass::Software), ("user", StampClass::User)];
+const REUSES: [(&str, bool); 2] = [("reuse", true), ("new", false)];
 
 /// Reads section `[client]`, the load being known, and adds what had to be given up.
 pub(super) fn read(
     r: &mut Reading,
     raw: &Raw,
     limits: &Limits,
+    target: &Target,
     load: &Load,
     payload: &Payload,
     sim: Option<&SimPlan>,
@@ -73,17 +85,24 @@ pub(super) fn read(
         ));
     }
     memlock(r, limits, threads);
-    let connections = pool::read(r, raw, limits, load, payload, sim);
-    let preconnect = raw.client.no_preconnect != Some(true);
-    let waiting = waiting::read(r, raw);
-    let stamps = r.word(option!(raw.client.stamps), &STAMPS).unwrap_or_default();
+    let given = option!(raw.client.source_ip);
+    let sources = r.parsed(given, sources::ACCEPTED, sources::read).unwrap_or_default();
+    let reuse = r.word(option!(raw.client.connections_per_request), &REUSES).unwrap_or(true);
+    let ways = Ways::to(target, &sources, sim);
+    let connections = pool::read(r, raw, limits, &ways, load, payload, sim);
+    if !reuse {
+        caveats.extend(ways.exhausted_by(load, limits.source_ports));
+    }
     let Demand { requests_per_s, events_per_s } = demand;
     let client = Client {
         cpus,
         connections,
-        preconnect,
-        waiting,
-        stamps,
+        preconnect: raw.client.no_preconnect != Some(true) && reuse,
+        reuse,
+        sources,
+        waiting: waiting::read(r, raw),
+        stamps: r.word(option!(raw.client.stamps), &STAMPS).unwrap_or_default(),
+        quick_ack: raw.client.quickack == Some(true),
         expected_requests_per_s: requests_per_s,
         expected_events_per_s: events_per_s,
         cost: limits.cost.clone(),

@@ -1,5 +1,7 @@
 //! Whole plans: what is accepted means what it says, and what is refused says what would be accepted.
 
+mod connections;
+
 use super::*;
 use crate::schedule::{self, Extent, Process, Ramp};
 use crate::time::Span;
@@ -38,7 +40,7 @@ const URL: &str = "[target]\nurl = \"http://127.0.0.1:8000\"\n";
 #[test]
 fn little_said_means_the_documented_defaults() {
     let plan = plan(&format!("{URL}[load]\nrate = 10"));
-    assert_eq!(plan.target.endpoint.url(), "http://127.0.0.1:8000/v1/chat/completions");
+    assert_eq!(plan.target.endpoints[0].url(), "http://127.0.0.1:8000/v1/chat/completions");
     assert_eq!(plan.target.api, Api::Chat);
     assert_eq!(plan.target.timeouts.total, Span::from_s(600));
     assert_eq!(plan.target.timeouts.connect, Span::from_s(10));
@@ -116,6 +118,13 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
             "true",
             "--coalesce auto or 0",
         ),
+        ("[load]\nrate = 5\n[client]\nsource-ip = \"eth0\"", "--source-ip", "eth0", "127.0.0.4-127.0.0.9"),
+        (
+            "[load]\nrate = 5\n[client]\nconnections-per-request = \"fresh\"",
+            "--connections-per-request",
+            "fresh",
+            "reuse, new",
+        ),
         ("[load]\nrate = 5\n[output]\nrecords = \"some\"", "--records", "some", "none, failed, all"),
         ("[load]\nrate = 5\n[output]\ntag = [\"x\"]", "--tag", "x", "KEY=VALUE"),
         ("[load]\nrate = 5\n[output]\nquiet = true\nverbose = true", "--quiet", "true", "quiet or verbose"),
@@ -187,6 +196,18 @@ fn mistakes_of_the_target_are_refused_as_well() {
         ("url = \"http://h\"\nextra-body = \"{\"", "--extra-body", "a JSON object"),
         ("url = \"http://h\"\ntimeout = \"5\"", "--timeout", "write 5s"),
         ("url = \"http://h\"\ntimeout = \"1s\"\ntimeout-idle = \"2s\"", "--timeout-idle", "never fires"),
+        ("url = \"http://h\"\nweights = \"1\"", "--weights", "for several --url only"),
+        ("url = \"http://h\"\nbalance = \"sticky\"", "--balance", "for several --url only"),
+        (
+            "url = [\"http://h\", \"http://g\"]\nweights = \"1\"",
+            "--weights",
+            "2 whole numbers from 1 to 1000",
+        ),
+        ("url = [\"http://h\", \"http://g\"]\nweights = \"1,0\"", "--weights", "one for each --url"),
+        ("url = [\"http://h\", \"http://g\"]\nbalance = \"rr\"", "--balance", "round-robin, sticky"),
+        ("url = [\"http://h\", \"http://h/v1\"]", "--url", "--weights"),
+        ("url = [\"http://h\", \"g\"]", "--url", "write the scheme"),
+        ("url = \"unix:llm.sock\"", "--url", "from the root"),
         ("url = \"http://h\"\nmodel = \"\"", "--model", "the name of a model"),
         ("url = \"http://h\"\napi-key = \"a\\nb\"", "--api-key", "visible ASCII"),
     ];
@@ -426,6 +447,9 @@ fn a_saved_config_without_secrets_makes_the_same_plan_again() {
         format!("{URL}[load]\narrival = \"constant\"\n[[stage]]\nrate = 5\nrate-end = 7\nduration = \"1s\""),
         "[target]\nsim = true\nmodel = \"1.10\"\n[load]\nrate = 5\n[sim]\nfault = [\"reset:0.1\"]".to_owned(),
         format!("{URL}[load]\nrate = 5\n[payload]\nprompts = \"p.jsonl\""),
+        "[target]\nurl = [\"http://a\", \"http://b\"]\nbalance = \"sticky\"\nweights = \"2,1\"\n[load]\nrate = 5\n\
+         [client]\nsource-ip = \"127.0.0.2-127.0.0.3\"\nquickack = true"
+            .to_owned(),
     ] {
         let first = plan(&toml);
         assert_eq!(plan(&first.effective_toml()), first);
@@ -444,7 +468,8 @@ fn a_saved_config_with_secrets_asks_for_them_again() {
     let second = Plan::new(again.over(saved), &limits()).unwrap();
     assert_eq!(second.load, first.load);
     let values = |plan: &Plan| {
-        plan.target.headers.iter().map(|h| h.value.clone()).collect::<std::collections::BTreeSet<_>>()
+        let headers = plan.target.headers_of(&plan.target.endpoints[0]);
+        headers.map(|h| h.value.clone()).collect::<std::collections::BTreeSet<_>>()
     };
     assert_eq!(values(&second), values(&first));
 }
@@ -468,6 +493,6 @@ fn the_simulator_alone_is_refused_by_its_own_flags() {
     let text = SimPlan::new(asked, &limits()).expect_err("no unit").to_string();
     assert!(text.starts_with("--ttft:") && text.contains("20ms or 20s"), "{text}");
     let plain = SimPlan::new(SimOptions::default(), &limits()).unwrap();
-    assert_eq!(plain.listen.to_string(), SIM_LISTEN);
+    assert_eq!(plain.listen[0].to_string(), SIM_LISTEN);
     assert_eq!(plain.expected_e2e(128.0, 16.0), Span::from_ms(95));
 }

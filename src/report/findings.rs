@@ -5,8 +5,8 @@
 use super::{
     About, Bias, BiasBound, Blame, Check, Client, Distribution, Estimate, Good, JobAudit, Latency, Lateness,
     LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section, Server,
-    ShardAudit, Share, Slow, Stage, Summary, Surroundings, Tcp, Throughput, TokenSources, Tokens, Unit,
-    Verdict, Wait, Waits, WithFailures,
+    ShardAudit, Share, Slow, Stage, Summary, Surroundings, TargetSection, Tcp, Throughput, TokenSources,
+    Tokens, Unit, Verdict, Wait, Waits, WithFailures,
 };
 use crate::analysis::{
     self, Facts, Findings, FormulaWait, Level, ServerState, ShardFacts, ShardQueue, StageFindings, State,
@@ -23,6 +23,7 @@ impl Summary {
     #[must_use]
     pub fn of(findings: &Findings, recorders: &[Recorder], facts: &Facts, about: About) -> Self {
         assert_eq!(findings.stages.len(), about.stages.len(), "every stage is told about");
+        assert_eq!(findings.targets.len(), about.targets.len(), "every target is told about");
         let start = Instant::from_ns(about.run.start_mono_ns);
         let total = &findings.total;
         let stages = findings.stages.iter().zip(&about.stages).map(|(found, asked)| {
@@ -42,6 +43,12 @@ impl Summary {
         if let [only] = about.stages.as_slice() {
             all.load.requested_concurrency = only.requested_concurrency;
         }
+        let targets = findings.targets.iter().zip(&about.targets).map(|(found, target)| TargetSection {
+            target: target.clone(),
+            section: section(found),
+            server: server(&found.server),
+        });
+        let targets = targets.collect();
         let client = client(total, recorders, facts, &about);
         let mut run = about.run;
         run.window_ns = total.length.as_ns();
@@ -51,6 +58,7 @@ impl Summary {
             config: about.config,
             host: about.host,
             target: about.target,
+            targets,
             stages,
             total: all,
             slowest: total.slowest.by_e2e().iter().filter_map(|slow| slow_one(slow, start)).collect(),

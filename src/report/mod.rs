@@ -28,7 +28,7 @@ pub use doctor::{Doctor, DoctorFinding};
 pub use floor::{Came, Costs, FLOOR_VERSION, Floor, Highest, Over, RungFound};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
 pub use schema::{SCHEMA_VERSION, summary_schema};
-pub use section::{Latency, Load, Section, Slow, Stage, Throughput, TokenSources, Tokens};
+pub use section::{Latency, Load, Section, Slow, Stage, TargetSection, Throughput, TokenSources, Tokens};
 pub use server::{Server, Simulator};
 pub use slo::{Held, Slo, Term as SloTerm};
 pub use summary::{Ended, Host, Run, Summary, SummaryError, Target};

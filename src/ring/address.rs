@@ -37,6 +37,15 @@ impl Address {
         }
     }
 
+    /// As a URL is given on the command line.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match self {
+            Self::Tcp(address) => format!("http://{address}"),
+            Self::Unix(_) => self.to_string(),
+        }
+    }
+
     /// In the kernel's form.
     pub(super) fn raw(&self) -> Result<SocketAddrAny, Errno> {
         match self {

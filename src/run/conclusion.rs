@@ -16,7 +16,7 @@ use crate::schedule::{Extent, Load};
 use crate::shard::{Measured, Orders};
 use crate::sim::SimHandle;
 use crate::store::{Results, RowWriter, RowsWritten};
-use crate::time::{Instant, Span, StampClass};
+use crate::time::{Instant, Span};
 use std::path::PathBuf;
 
 /// What a run leaves.
@@ -48,6 +48,8 @@ pub struct Story<'a> {
 #[derive(Default)]
 struct Merged {
     recorders: Vec<Recorder>,
+    /// Of each server, over the shards so far.
+    targets: Vec<Recorder>,
     audits: Vec<Audit>,
     facts: Vec<ShardFacts>,
     about: Vec<AboutShard>,
@@ -89,15 +91,17 @@ impl Story<'_> {
             stages: self.stage_facts(interrupted, &seen.stolen),
             host: seen.host,
             tcp: merged.tcp,
-            idle_ttft: self.target.probe.as_ref().and_then(|found| found.idle_ttft),
+            idle_ttft: self.target.idle_ttft(),
             shards: merged.facts,
             stamps: self.plan.client.stamps,
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
+            delayed_acks: self.target.round_trip().filter(|_| !self.plan.client.quick_ack),
             interrupted: interrupted.then_some(self.ended),
             slo: self.plan.slo.clone(),
         };
-        let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
+        let findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds)
+            .with_targets(&merged.targets, &facts);
         let simulator = sim.and_then(|sim| simulator::end(sim, &mut failures));
         let ended = match (interrupted, failures.is_empty()) {
             (true, _) => Ended::Interrupted,
@@ -150,13 +154,23 @@ impl Story<'_> {
             },
         });
         let mut caveats = plan.caveats.clone();
-        if !self.target.workload.input_is_exact()
-            && self.target.probe.as_ref().is_none_or(|found| found.fit.is_none())
-        {
+        if !self.target.workload.input_is_exact() && !self.target.is_calibrated() {
             caveats.push(
                 "lengths of prompts are estimates: no tokenizer, and no calibration by the server's counts"
                     .into(),
             );
+        }
+        let local = self.target.servers.iter().flat_map(|server| &server.addresses);
+        if local.into_iter().any(|address| address.path().is_some()) {
+            caveats.push(
+                "the kernel does not stamp Unix sockets: their instants are our own (user), of when we came to the bytes; the \
+                 bias bound tells by how much"
+                    .into(),
+            );
+        }
+        if plan.client.quick_ack {
+            caveats
+                .push("--quickack: arrivals were acknowledged at once, which usual clients do not do".into());
         }
         let counted =
             self.orders.schedule.stages().iter().any(|stage| matches!(stage.extent, Extent::Requests(_)));
@@ -188,6 +202,7 @@ impl Story<'_> {
             stamps,
             simulator,
             target: self.target.found(plan),
+            targets: self.target.found_of_each(plan),
         }
     }
 }
@@ -230,14 +245,9 @@ impl Merged {
                 about.cpu_time_ns = Some(outcome.cpu_time.as_ns());
                 about.kernel_share = outcome.cpu_times.and_then(|times| times.kernel_share());
                 about.buffer_shortages = counters.enobufs;
-                let (software, user) = match orders.stamps {
-                    StampClass::User => (0, counters.reads),
-                    StampClass::Hardware | StampClass::Software => {
-                        (counters.reads - counters.stamps_lost, counters.stamps_lost)
-                    }
-                };
-                self.stamps.software += software;
-                self.stamps.user += user;
+                let by_us = counters.stamps_lost + counters.unstamped;
+                self.stamps.software += counters.reads - by_us;
+                self.stamps.user += by_us;
                 let Paths { connections, retransmits, min_rtt } = outcome.paths;
                 self.tcp.connections += connections;
                 self.tcp.retransmits += retransmits;
@@ -253,8 +263,13 @@ impl Merged {
         // A shard that left nothing still has its place, empty, among the others.
         let mut measured = measured.unwrap_or_else(|| Measured::new(orders, start, number));
         histograms.last(measured.take_interval());
-        let Measured { recorder, audit, .. } = measured;
-        self.recorders.push(recorder);
+        let Measured { recorders, audit, .. } = measured;
+        self.recorders.push(merged(&recorders));
+        if self.targets.is_empty() {
+            self.targets = recorders;
+        } else {
+            self.targets.iter_mut().zip(&recorders).for_each(|(mine, theirs)| mine.merge(theirs));
+        }
         self.audits.push(audit);
         self.facts.push(facts);
         self.about.push(about);
@@ -268,6 +283,7 @@ fn ring_audit(counters: &Counters) -> RingAudit {
         enters,
         reads: _,
         stamps_lost: _,
+        unstamped: _,
         overtaken,
         enobufs: _,
         rearmed,
@@ -291,6 +307,14 @@ fn ring_audit(counters: &Counters) -> RingAudit {
         completions_lost: cq_lost,
         connections_left: open,
     }
+}
+
+/// All servers together, as if they were one.
+fn merged(recorders: &[Recorder]) -> Recorder {
+    let (first, others) = recorders.split_first().expect("there is a server");
+    let mut all = first.clone();
+    others.iter().for_each(|other| all.merge(other));
+    all
 }
 
 fn lost_rows(rows: &RowsWritten) -> Option<String> {

@@ -37,6 +37,7 @@ use conclusion::Story;
 use fleet::Fleet;
 use histograms::Intervals;
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use surroundings::Surroundings;
@@ -66,12 +67,10 @@ pub fn run(
     off_core::stay_off(plan.client.cpus.iter().copied().chain(sim_cpus));
     let sim = simulator::start(plan.sim.as_ref())?;
     let mut plan = plan.clone();
-    if let Some(sim) = &sim {
-        plan.target.endpoint.port = sim.address().port();
-    }
+    let known = sim.as_ref().map(|sim| simulator::aim_at(sim, &mut plan));
     let id = name(clock::unix_ns());
-    let target = Target::look(&plan, prompts, &id, interrupts)?;
-    plan.caveats.extend(examination::preflight(facts, &plan, target.address));
+    let target = Target::look(&plan, prompts, known.as_deref(), &id, interrupts)?;
+    plan.caveats.extend(examination::preflight(facts, &plan, target.first_tcp()));
     let results = directory(&plan.output, &target.model)?;
     results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
 
@@ -90,8 +89,7 @@ pub fn run(
     let Screen { show, out } = screen;
     let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out, || ());
     let progress = fleet.or_end(progress.map_err(no_thread))?;
-    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(&plan));
-    let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or_default());
+    let (_, in_flight) = plan.load.expected_in_flight(target.expected_e2e(&plan).unwrap_or_default());
     if in_flight > orders.connections {
         progress.say(format!(
             "about {in_flight} requests will be in flight, and {} connections are allowed: requests will wait for the pool \
@@ -100,7 +98,9 @@ pub fn run(
         ));
     }
     let watched = windows(&orders.schedule.starting_at(start));
-    let surroundings = Surroundings::watch(plan.client.cpus.clone(), Route::to(orders.address), watched);
+    // The way to a Unix socket never leaves this host either.
+    let route = Route::to(target.first_tcp().unwrap_or((Ipv4Addr::LOCALHOST, 0).into()));
+    let surroundings = Surroundings::watch(plan.client.cpus.clone(), route, watched);
     let surroundings = fleet.or_end(surroundings.map_err(no_thread))?;
     let left = fleet.conduct(start, interrupts, &progress);
     progress.finish();
@@ -132,15 +132,18 @@ fn directory(output: &Output, model: &str) -> Result<Results, RunError> {
 
 fn orders(plan: &Plan, target: &Target) -> Orders {
     let client = &plan.client;
-    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
-    let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or(crate::plan::GUESSED_E2E));
+    let e2e = target.expected_e2e(plan).unwrap_or(crate::plan::GUESSED_E2E);
+    let (_, in_flight) = plan.load.expected_in_flight(e2e);
     Orders {
         schedule: plan.schedule(),
         workload: target.workload.clone(),
-        address: target.address,
+        targets: target.ways(plan),
+        reuse: client.reuse,
+        quick_ack: client.quick_ack,
         api: plan.target.api,
         choices: u16::try_from(target.workload.choices()).unwrap_or(u16::MAX),
         timeouts: plan.target.timeouts,
+        retry: plan.target.retry,
         shards: u16::try_from(client.cpus.len()).expect("a plan has fewer shards than that"),
         connections: client.connections,
         max_in_flight: plan.load.max_concurrency.and_then(|most| usize::try_from(most).ok()),

@@ -42,6 +42,17 @@ impl Idle {
         self.waiting.back().is_some_and(|&(_, since)| now - since <= self.limit)
     }
 
+    /// Since when the one waits that has waited longest.
+    #[must_use]
+    pub fn since(&self) -> Option<Instant> {
+        self.waiting.front().map(|&(_, since)| since)
+    }
+
+    /// The one that has waited longest, to be given up.
+    pub fn take_longest(&mut self) -> Option<Conn> {
+        self.waiting.pop_front().map(|(conn, _)| conn)
+    }
+
     /// The server says that it closes idle connections after `keep_alive`: none is used in its last second.
     pub fn lower_limit(&mut self, keep_alive: Span) {
         self.limit = self.limit.min((keep_alive - Span::from_s(1)).max(Span::ZERO));

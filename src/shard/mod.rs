@@ -12,13 +12,16 @@ mod flight;
 mod handler;
 mod idle;
 mod kept;
+mod later;
 mod lines;
 mod measured;
 mod outbox;
 mod source;
 mod thread;
+mod ways;
 
 pub use client::{IntervalSink, Orders, RowSink};
 pub use control::{Control, Order, Standing};
 pub use measured::{INTERVAL, Measured, windows};
 pub use thread::{Outcome, Shard};
+pub use ways::Ways;

@@ -11,4 +11,6 @@ mod held_up;
 mod honest;
 mod hostile;
 mod program;
+mod refusals;
 mod refused;
+mod targets;

@@ -1,11 +1,10 @@
 //! The client of one case: a shard with a closed loop of one slot, and timers short enough for a test.
 
 use crate::case::Case;
-use lowrho::plan::Timeouts;
-use lowrho::plan::Waiting;
+use lowrho::plan::{Retry, Timeouts, Waiting};
 use lowrho::record::{Record, ShardGauge};
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
-use lowrho::shard::{Control, Order, Orders, Shard, Standing};
+use lowrho::shard::{Control, Order, Orders, Shard, Standing, Ways};
 use lowrho::time::{Span, StampClass};
 use lowrho::wire::{Api, Common, Method, RequestHead};
 use lowrho::workload::{PromptForm, Source, Workload, WorkloadSpec};
@@ -68,10 +67,13 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
         stamps: StampClass::Software,
         schedule: Schedule::new(vec![stage], Span::ZERO, 0).unwrap(),
         workload: workload(case, api, address),
-        address,
+        targets: vec![Ways::new(vec![address.into()], &[])],
+        reuse: true,
+        quick_ack: false,
         api,
         choices: case.choices,
         timeouts: timeouts(case),
+        retry: Retry::default(),
         shards: 1,
         connections: 2,
         max_in_flight: None,

@@ -15,6 +15,7 @@ mod slowest;
 mod spread;
 mod stages;
 mod table;
+mod targets;
 mod verdict;
 mod volume;
 
@@ -38,6 +39,7 @@ pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Resu
     if staged {
         stages::write(summary, &mut page)?;
     }
+    targets::write(summary, &mut page)?;
     volume::write_load(summary, &mut page)?;
     latency::write(&summary.total, staged && stages::has_gaps(summary), style.verbose, &mut page)?;
     ntpot::write(&summary.total.ntpot, style.verbose, &mut page)?;
