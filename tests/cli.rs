@@ -136,7 +136,7 @@ fn a_flag_takes_the_place_of_what_it_excludes_in_the_file() {
     let file = folder("excludes").join("run.toml");
     fs::write(&file, stdout(&lowrho(&["init"]))).unwrap();
     let raw = dry_run(&["-c", file.to_str().unwrap(), "--sim", "--concurrency", "8", "--requests", "100"]);
-    assert_eq!((raw.target.url, raw.load.rate, raw.load.duration), (None, None, None));
+    assert_eq!((raw.target.url, raw.load.rate, raw.load.duration), (Vec::new(), None, None));
     assert_eq!((raw.load.concurrency, raw.load.requests), (Some("8".into()), Some("100".into())));
 }
 

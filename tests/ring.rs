@@ -248,6 +248,7 @@ fn many_connections_echo_between_two_rings_on_two_threads() {
         let server = std::thread::spawn(move || {
             let mut pump = pump_with(&RingConfig::default(), coalesce);
             let real = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
+            let real = real.tcp().expect("TCP");
             tell.send(real).expect("the test waits");
             let mut heard = Heard { echo: true, ..Heard::default() };
             until(&mut pump, &mut heard, "all gone", |heard| {
@@ -477,7 +478,8 @@ fn a_reset_by_us_reaches_the_peer_as_one() {
 fn a_port_can_be_shared_by_rings_and_is_refused_with_the_remedy_when_it_is_not() {
     let (mut one, mut two) = (pump(), pump());
     let address = one.ring_mut().listen(ANY_PORT, PortUse::Shared).expect("loopback");
-    assert_eq!(two.ring_mut().listen(address, PortUse::Shared).expect("shared"), address);
+    assert_eq!(two.ring_mut().listen(&address, PortUse::Shared).expect("shared"), address);
+    let address = address.tcp().expect("TCP");
     let error = two.ring_mut().listen(address, PortUse::Own).expect_err("taken").to_string();
     assert!(error.contains("in use") && error.contains("another port"), "{error}");
 }
@@ -487,6 +489,7 @@ fn stamps_lie_between_the_send_and_the_read_and_run_forward() {
     let _stamping = stamping();
     let (mut pump, mut heard) = (pump(), Heard::default());
     let address = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
+    let address = address.tcp().expect("TCP");
     let client = pump.ring_mut().connect(address, None).expect("a socket");
     until(&mut pump, &mut heard, "both up", |heard| {
         heard.has(&Event::Connected(client, Ok(()))) && heard.accepted_conns().len() == 1
@@ -681,6 +684,7 @@ fn a_send_that_waited_for_another_departs_before_it_leaves_also_when_the_harvest
 fn a_ring_dropped_with_everything_in_flight_lets_go_of_it() {
     let (mut pump, mut heard) = (pump(), Heard::default());
     let address = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
+    let address = address.tcp().expect("TCP");
     let (conn, peer) = connected(&mut pump, &mut heard);
     let unread = TcpListener::bind(ANY_PORT).expect("loopback");
     pump.ring_mut().connect(unread.local_addr().expect("bound"), None).expect("a socket");
@@ -702,6 +706,7 @@ fn a_busy_polling_pump_hears_the_same() {
     let mut pump = Pump::new(ring, PumpConfig { busy_poll: true, ..PumpConfig::default() });
     let mut heard = Heard { echo: true, ..Heard::default() };
     let address = pump.ring_mut().listen(ANY_PORT, PortUse::Own).expect("loopback");
+    let address = address.tcp().expect("TCP");
     let mut peer = TcpStream::connect(address).expect("it listens");
     peer.write_all(b"hello").expect("room");
     until(&mut pump, &mut heard, "echoed", |heard| {

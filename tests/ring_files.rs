@@ -72,7 +72,9 @@ fn a_listener_without_files_rests_and_accepts_the_rest_when_there_are_some() {
     let highest = TcpListener::bind(("127.0.0.1", 0)).expect("loopback").as_raw_fd();
     let few = u64::try_from(highest).expect("a file") + 2;
     setrlimit(Resource::Nofile, Rlimit { current: Some(few), maximum: before.maximum }).expect("lowered");
-    let address = pump.ring_mut().listen(([127, 0, 0, 1], 0).into(), PortUse::Own).expect("loopback");
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let address = pump.ring_mut().listen(any, PortUse::Own).expect("loopback");
+    let address = address.tcp().expect("TCP");
     setrlimit(Resource::Nofile, before).expect("as it was");
     let peers: Vec<TcpStream> = (0..10).map(|_| TcpStream::connect(address).expect("it listens")).collect();
 

@@ -47,6 +47,7 @@ impl Flight {
         let asked = Asked {
             index: 0,
             shard: 0,
+            target: 0,
             stage: 0,
             phase: Phase::Measured,
             due: now,

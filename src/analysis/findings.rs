@@ -5,8 +5,8 @@
 use super::load::{load, throughput, window_length};
 use super::verdict::Verdict;
 use super::{
-    Bias, Blame, Distribution, Facts, Level, Load, NtpotSplit, OtherClients, ServerState, ShardQueue,
-    SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, examine, hindrance,
+    Bias, Blame, Distribution, Facts, HeldBack, Level, Load, NtpotSplit, OtherClients, ServerState,
+    ShardQueue, SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, examine, hindrance,
 };
 use crate::record::{
     Audit, BLOCKS, Failures, Imagined, Metric, Population, Queue, Recorder, Silence, Slowest, Stage,
@@ -86,6 +86,9 @@ pub struct Findings {
     pub failures: Failures,
     /// The silence of the server at the end of what was heard.
     pub silence: Silence,
+    /// Each server over all measured stages, in the order of its number. The client is one for all: its shards and its
+    /// verdict are told with `total` alone.
+    pub targets: Vec<StageFindings>,
 }
 
 impl Findings {
@@ -110,11 +113,7 @@ impl Findings {
                 let length = window_length(stage, facts.interrupted);
                 let load = load(stage, length, asked.requested_rate, asked.due);
                 let mut found = figures(stage, length, load, &queues, facts, asked.stolen);
-                // Of a load that changes or was cut short, requests in flight tell nothing of the server.
-                let steady = !asked.is_ramp && facts.interrupted.is_none();
-                let parts = stage.window().part_lengths().filter(|_| steady);
-                let trend = parts.map(|parts| Trend::of(&stage.in_flight_ns, &parts));
-                found.server = ServerState::of(trend, asked.requested_rate.is_some());
+                found.server = state(stage, &asked, facts);
                 found.verdict = examine::stage(stage, &found, thresholds);
                 found
             })
@@ -132,7 +131,7 @@ impl Findings {
         let blame =
             p99.zip(bound).map(|(p99, bound)| Blame::of(p99, bound, facts.tcp.min_rtt, facts.idle_ttft));
         let (failures, silence) = (merged.failures().clone(), *merged.silence());
-        Self { stages: found, total, blame, failures, silence, others: None }
+        Self { stages: found, total, blame, failures, silence, others: None, targets: Vec::new() }
     }
 
     /// The same with what imagined clients say of all stages.
@@ -141,6 +140,53 @@ impl Findings {
         self.others = Some(OtherClients::of(imagined, &self.total));
         self
     }
+
+    /// Adds what is told of each server. `recorders` are the servers', in order, each merged over the shards.
+    ///
+    /// # Panics
+    /// When stages differ between the parts: all are made from one plan.
+    #[must_use]
+    pub fn with_targets(mut self, recorders: &[Recorder], facts: &Facts) -> Self {
+        let length = self.stages.iter().map(|stage| stage.length).sum();
+        let stolen = stolen_of_all(&self.stages, &facts.stages, length);
+        let target = |recorder: &Recorder| {
+            let stages = recorder.stages();
+            assert_eq!(stages.len(), facts.stages.len(), "every stage has its facts");
+            let mut all = stages[0].clone();
+            stages[1..].iter().for_each(|stage| all.merge(stage));
+            let mut found = figures(&all, length, load(&all, length, None, None), &[], facts, stolen);
+            let states: Vec<ServerState> =
+                stages.iter().zip(&facts.stages).map(|(stage, asked)| state(stage, asked, facts)).collect();
+            found.server = match states.as_slice() {
+                [only] => only.clone(),
+                several => ServerState::over(several.iter()),
+            };
+            found
+        };
+        self.targets = recorders.iter().map(target).collect();
+        self
+    }
+}
+
+/// What the load of one stage did to a server. Of a load that changes or was cut short, requests in flight tell nothing.
+fn state(stage: &Stage, asked: &StageFacts, facts: &Facts) -> ServerState {
+    let steady = !asked.is_ramp && facts.interrupted.is_none();
+    let parts = stage.window().part_lengths().filter(|_| steady);
+    let trend = parts.map(|parts| Trend::of(&stage.in_flight_ns, &parts));
+    let mut state = ServerState::of(trend, asked.requested_rate.is_some());
+    if let Some(round_trip) = facts.delayed_acks
+        && let Some(found) = HeldBack::in_gaps(stage.tally(Metric::Itl).values(), round_trip)
+    {
+        state.words.push(found.words(round_trip));
+    }
+    let population = &stage.population;
+    if population.told_to_wait > 0 {
+        state.words.push(format!(
+            "{} refusals said when to ask again (Retry-After, at most {} s)",
+            population.told_to_wait, population.longest_wait_s
+        ));
+    }
+    state
 }
 
 /// All stages together. Rates are over the sum of the windows; the verdict and the server's state are those of the stages.

@@ -201,8 +201,8 @@ fn swept(arguments: SweepArguments, facts: &Facts) -> Result<Asked, Refusal> {
     }
     let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), raw.over(file));
     let limits = carded(&asked, facts)?;
-    let plan = Box::new(SweepPlan::new(&options, asked, &limits)?);
-    with_files(&plan.plan, &mut how)?;
+    let mut plan = Box::new(SweepPlan::new(&options, asked, &limits)?);
+    with_files(&mut plan.plan, &mut how)?;
     writable(&plan.plan)?;
     Ok(Asked::Sweep(plan, how))
 }
@@ -210,8 +210,8 @@ fn swept(arguments: SweepArguments, facts: &Facts) -> Result<Asked, Refusal> {
 fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Result<Asked, Refusal> {
     let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), asked);
     let limits = carded(&asked, facts)?;
-    let plan = Box::new(Plan::new(asked, &limits)?);
-    with_files(&plan, &mut how)?;
+    let mut plan = Box::new(Plan::new(asked, &limits)?);
+    with_files(&mut plan, &mut how)?;
     if dry_run {
         return Ok(Asked::DryRun(plan, how));
     }
@@ -219,8 +219,11 @@ fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Res
     Ok(Asked::Run(plan, how))
 }
 
-/// Reads the plan's file of prompts, if it has one, and sees that its directory is free.
-fn with_files(plan: &Plan, how: &mut Invocation) -> Result<(), Refusal> {
+/// Reads the plan's file of prompts, if it has one, sees that its directory is free, and says what of the environment is
+/// ignored.
+fn with_files(plan: &mut Plan, how: &mut Invocation) -> Result<(), Refusal> {
+    plan.caveats
+        .extend(ignored_proxies(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())));
     if let Prompts::File(path) = &plan.payload.prompts {
         let refuse = |why: &dyn Display| Refusal::File(format!("--prompts {path}: {why}"));
         let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
@@ -242,6 +245,17 @@ fn writable(plan: &Plan) -> Result<(), Refusal> {
 fn occupied(dir: &str) -> Refusal {
     let why = "it must be new or empty, so that no earlier results are lost: name another";
     Refusal::File(format!("--out {dir}: {why}"))
+}
+
+/// What is to be said of the environment's proxies, where it names some: a proxy's own latencies are not what is asked for.
+/// Their values stay unsaid, for they may hold a password.
+fn ignored_proxies(is_set: impl Fn(&str) -> bool) -> Option<String> {
+    const NAMES: [&str; 6] =
+        ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+    let set: Vec<&str> = NAMES.into_iter().filter(|name| is_set(name)).collect();
+    (!set.is_empty()).then(|| {
+        format!("{} in the environment is ignored: connections go straight to the target", set.join(", "))
+    })
 }
 
 /// Whether something is there that results would be mixed with.
@@ -271,6 +285,13 @@ fn config(path: &Path) -> Result<Raw, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proxy_of_the_environment_is_named_and_its_value_is_not() {
+        assert_eq!(ignored_proxies(|_| false), None);
+        let said = ignored_proxies(|name| name == "HTTP_PROXY" || name == "all_proxy").unwrap();
+        assert!(said.starts_with("HTTP_PROXY, all_proxy in the environment is ignored"), "{said}");
+    }
 
     #[test]
     fn the_environments_key_is_used_where_no_other_is_given() {

@@ -1,6 +1,6 @@
 //! The first request of a plan as commands that a shell can be given as they stand; sends nothing.
 
-use crate::plan::{Endpoint, Header, Plan, SIM_LISTEN};
+use crate::plan::{Endpoint, Header, Listen, Plan, SIM_LISTEN};
 use crate::workload::Request;
 use std::fmt::Write as _;
 
@@ -17,13 +17,16 @@ pub(super) fn first_request(plan: &Plan, prompts: Option<&str>) -> String {
     let mut say = |line: &str| {
         let _ = write!(text, "\n{line}");
     };
-    if plan.sim.as_ref().is_some_and(|sim| sim.listen.port() == 0) {
+    if plan.target.endpoints.len() > 1 {
+        say(&format!("# It goes to the first of the {} targets.", plan.target.endpoints.len()));
+    }
+    if plan.sim.as_ref().is_some_and(|sim| matches!(&sim.listen[0], Listen::Tcp(to) if to.port() == 0)) {
         say(&format!(
             "# The simulator takes a free port; this is for one that listens at {SIM_LISTEN}: lowrho sim"
         ));
     }
     let secrets: Vec<String> =
-        plan.target.headers.iter().filter(|header| header.secret).map(variable).collect();
+        plan.target.headers_of(&endpoint).filter(|header| header.secret).map(variable).collect();
     if !secrets.is_empty() {
         say(&format!("# Set first: {}", secrets.join(", ")));
     }
@@ -31,7 +34,7 @@ pub(super) fn first_request(plan: &Plan, prompts: Option<&str>) -> String {
     let model = plan.target.model.as_deref().or(of_sim);
     if model.is_none() {
         say("# The run takes the first model that the server names:");
-        let ask = command(plan, "--silent", &format!("{}{}", root(&endpoint), endpoint.sibling(MODELS)), "");
+        let ask = command(plan, &endpoint, "--silent", &endpoint.sibling(MODELS), "");
         say(&format!("MODEL=$({ask} | grep -o '\"id\": *\"[^\"]*\"' | head -n 1 | cut -d '\"' -f 4)"));
     }
     let body = quoted(&body(plan, model.unwrap_or(MODEL), prompts));
@@ -46,27 +49,37 @@ pub(super) fn first_request(plan: &Plan, prompts: Option<&str>) -> String {
         rest.push_str(" \\\n  --header 'x-request-id: RUN-0'");
     }
     let _ = write!(rest, " \\\n  --data-raw {body}");
-    say(&command(plan, "--no-buffer", &endpoint.url(), &rest));
+    say(&command(plan, &endpoint, "--no-buffer", &endpoint.path, &rest));
     text
 }
 
-/// Where a command would find the server.
+/// Where a command would find the first server.
 fn endpoint(plan: &Plan) -> Endpoint {
-    let mut endpoint = plan.target.endpoint.clone();
-    if let (Some(sim), 0) = (&plan.sim, endpoint.port) {
-        let usual = SIM_LISTEN.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(8000);
-        endpoint.port = if sim.listen.port() == 0 { usual } else { sim.listen.port() };
+    let mut endpoint = plan.target.endpoints[0].clone();
+    match plan.sim.as_ref().map(|sim| &sim.listen[0]) {
+        Some(Listen::Tcp(to)) => {
+            let usual = SIM_LISTEN.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(8000);
+            endpoint.port = if to.port() == 0 { usual } else { to.port() };
+            if !to.ip().is_unspecified() {
+                endpoint.host = to.ip().to_string();
+            }
+        }
+        Some(Listen::Unix(path)) => {
+            (endpoint.host, endpoint.port) = ("localhost".into(), 80);
+            endpoint.socket = Some(path.clone());
+        }
+        None => {}
     }
     endpoint
 }
 
-fn root(endpoint: &Endpoint) -> String {
-    format!("http://{}", endpoint.authority())
-}
-
-fn command(plan: &Plan, how: &str, url: &str, rest: &str) -> String {
-    let headers = plan.target.headers.iter().map(|header| format!(" \\\n  --header {}", shown(header)));
-    format!("curl {how} {}{}{rest}", quoted(url), headers.collect::<String>())
+/// Asks `endpoint` for `path`.
+fn command(plan: &Plan, endpoint: &Endpoint, how: &str, path: &str, rest: &str) -> String {
+    let url = quoted(&format!("http://{}{path}", endpoint.authority()));
+    let socket = endpoint.socket.as_deref();
+    let socket = socket.map(|socket| format!(" \\\n  --unix-socket {}", quoted(socket)));
+    let headers = plan.target.headers_of(endpoint).map(|header| format!(" \\\n  --header {}", shown(header)));
+    format!("curl {how} {url}{}{}{rest}", socket.unwrap_or_default(), headers.collect::<String>())
 }
 
 /// The body of request 0.

@@ -199,10 +199,11 @@ pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
             return Ok(Exit::Failed);
         }
     };
+    let places: Vec<String> = sim.addresses().iter().map(|address| address.url()).collect();
     writeln!(
         io::stderr(),
-        "simulator at http://{} on cpus {}; Ctrl-C ends it",
-        sim.address(),
+        "simulator at {} on cpus {}; Ctrl-C ends it",
+        places.join(", "),
         format_cpus(&plan.cpus)
     )?;
     while interrupts.count() == 0 {

@@ -1,7 +1,7 @@
 //! What a run would be, printed: a config file whose comments tell the rest; sends nothing.
 
 use super::curl;
-use crate::plan::{CostSource, Plan, format_cpus};
+use crate::plan::{Balance, CostSource, Plan, format_cpus};
 use crate::schedule::{Extent, Load};
 use crate::time::{Phase, format_span};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ pub(super) fn print(
 
 /// The plan in words, a line each.
 fn words(plan: &Plan) -> Vec<String> {
-    let mut lines = vec![target(plan)];
+    let mut lines = targets(plan);
     let schedule = plan.schedule();
     for (n, stage) in plan.load.stages.iter().enumerate() {
         let name = if plan.load.stages.len() == 1 { "load".to_owned() } else { format!("stage {}", n + 1) };
@@ -74,15 +74,29 @@ fn source(source: &CostSource) -> String {
     }
 }
 
-fn target(plan: &Plan) -> String {
-    let model = plan.target.model.as_deref().unwrap_or("asked from /v1/models");
-    match &plan.sim {
-        Some(sim) => {
-            let model = &sim.script.model;
-            format!("target: the embedded simulator at {} on {}, model {model}", sim.listen, on(&sim.cpus))
-        }
-        None => format!("target: {}, model: {model}", plan.target.endpoint.url()),
+fn targets(plan: &Plan) -> Vec<String> {
+    if let Some(sim) = &plan.sim {
+        let listen: Vec<String> = sim.listen.iter().map(ToString::to_string).collect();
+        let (listen, model) = (listen.join(", "), &sim.script.model);
+        return vec![format!(
+            "target: the embedded simulator at {listen} on {}, model {model}",
+            on(&sim.cpus)
+        )];
     }
+    let model = plan.target.model.as_deref().unwrap_or("asked from /v1/models");
+    let target = &plan.target;
+    if let [only] = target.endpoints.as_slice() {
+        return vec![format!("target: {}, model: {model}", only.url())];
+    }
+    let all: u32 = target.weights().iter().sum();
+    let each = target.endpoints.iter().zip(0..).map(|(endpoint, nth)| {
+        format!("target {nth}: {}, {} of {all} requests", endpoint.url(), endpoint.weight)
+    });
+    let how = match target.balance {
+        Balance::RoundRobin => "each in its turn (round-robin)",
+        Balance::Sticky => "the same prompt or session always to the same one (sticky)",
+    };
+    each.chain([format!("targets: {how}, model: {model}")]).collect()
 }
 
 fn counted(n: usize, what: &str) -> String {

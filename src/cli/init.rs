@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn the_example_is_a_config() {
         let raw = Raw::from_toml(EXAMPLE).unwrap();
-        assert!(raw.target.url.is_some() && raw.load.rate.is_some());
+        assert!(!raw.target.url.is_empty() && raw.load.rate.is_some());
     }
 
     #[test]

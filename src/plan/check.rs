@@ -31,7 +31,7 @@ impl Plan {
         let max_error_share = share(r, &raw);
         // Whether the load fits the machine can only be asked of a load that is well.
         let (client, caveats) = if reading.is_clean() {
-            client::read(&mut reading, &raw, limits, &load, &payload, sim.as_ref())
+            client::read(&mut reading, &raw, limits, &target, &load, &payload, sim.as_ref())
         } else {
             Default::default()
         };
@@ -58,7 +58,8 @@ impl Plan {
     /// Makes the workload once, since it has the last word on lengths and on what a body may hold.
     fn try_requests(&self, r: &mut Reading) {
         let model = self.target.model.as_deref().unwrap_or("model");
-        if let Err(fault) = self.head("run") {
+        let faults = self.target.endpoints.iter().filter_map(|endpoint| self.head(endpoint, "run").err());
+        if let Some(fault) = faults.into_iter().next() {
             r.note(Place::Whole("the requests' head"), Some(fault.to_string()), "", "");
         } else if matches!(self.payload.prompts, Prompts::Synthetic(_))
             && let Err(why) = self.workload(model, "run", None)
@@ -119,6 +120,10 @@ fn filled(asked: Raw) -> Raw {
         defaults.sim = Default::default();
     }
     sim::yield_defaults(&mut defaults.sim, &asked.sim);
+    if asked.target.url.len() < 2 {
+        // Only several servers have it.
+        defaults.target.balance = None;
+    }
     if asked.load.concurrency.is_none() && asked.stage.is_empty() {
         // Only a closed loop has these; where no load is asked for, that alone is the mistake.
         (defaults.load.ramp, defaults.load.think_time) = (None, None);

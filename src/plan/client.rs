@@ -3,8 +3,12 @@
 use super::cost::{Cost, CostSource, Demand};
 use super::raw::Raw;
 use super::reading::{Given, Place, Reading, option};
-use super::{Limits, Load, Payload, SimPlan, Waiting, cpus, expected, format_cpus, pool, waiting};
+use super::ways::Ways;
+use super::{
+    Limits, Load, Payload, SimPlan, Target, Waiting, cpus, expected, format_cpus, pool, sources, waiting,
+};
 use crate::time::StampClass;
+use core::net::IpAddr;
 
 /// Our own side: shards and connections.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -23,6 +27,12 @@ pub struct Client {
     pub expected_requests_per_s: f64,
     /// Whether the network card may be told to stamp, where it does not.
     pub enable_stamps: bool,
+    /// Whether requests share connections; else each has its own.
+    pub reuse: bool,
+    /// Addresses to connect from, in turn; none = the kernel's choice.
+    pub sources: Vec<IpAddr>,
+    /// Whether what arrives is acknowledged at once.
+    pub quick_ack: bool,
     /// Streamed events per second at the load's peak, as far as they can be told before the run.
     pub expected_events_per_s: f64,
     /// What they are expected to cost.
@@ -34,12 +44,14 @@ pub struct Client {
 /// Who may stamp what arrives.
 const STAMPS: [(&str, StampClass); 3] =
     [("software", StampClass::Software), ("hardware", StampClass::Hardware), ("user", StampClass::User)];
+const REUSES: [(&str, bool); 2] = [("reuse", true), ("new", false)];
 
 /// Reads section `[client]`, the load being known, and adds what had to be given up.
 pub(super) fn read(
     r: &mut Reading,
     raw: &Raw,
     limits: &Limits,
+    target: &Target,
     load: &Load,
     payload: &Payload,
     sim: Option<&SimPlan>,
@@ -52,7 +64,11 @@ pub(super) fn read(
     if let CostSource::Refused(why) = &limits.cost.source {
         caveats.push(format!("the capacity card is not used: {why}; lowrho floor makes a new one"));
     }
-    let connections = pool::read(r, raw, limits, load, payload, sim);
+    let given = option!(raw.client.source_ip);
+    let sources = r.parsed(given, sources::ACCEPTED, sources::read).unwrap_or_default();
+    let reuse = r.word(option!(raw.client.connections_per_request), &REUSES).unwrap_or(true);
+    let ways = Ways::to(target, &sources, sim);
+    let connections = pool::read(r, raw, limits, &ways, load, payload, sim);
     // A shard that may hold no connection, or no request, could never send what is due on it.
     let flag = if load.slots().is_some() { "--concurrency" } else { "--max-concurrency" };
     let shares = load.most_in_flight().map(|most| (most, flag));
@@ -81,7 +97,9 @@ pub(super) fn read(
         ));
     }
     memlock(r, limits, cpus.len(), sim);
-    let preconnect = raw.client.no_preconnect != Some(true);
+    if !reuse {
+        caveats.extend(ways.exhausted_by(load, limits.source_ports));
+    }
     let waiting = waiting::read(r, raw);
     let stamps = r.word(option!(raw.client.stamps), &STAMPS).unwrap_or_default();
     let enable_stamps = raw.client.enable_hw_stamps == Some(true);
@@ -97,10 +115,13 @@ pub(super) fn read(
     let client = Client {
         cpus,
         connections,
-        preconnect,
+        preconnect: raw.client.no_preconnect != Some(true) && reuse,
+        reuse,
+        sources,
         waiting,
         stamps,
         enable_stamps,
+        quick_ack: raw.client.quickack == Some(true),
         expected_requests_per_s: requests_per_s,
         expected_events_per_s: events_per_s,
         cost: limits.cost.clone(),

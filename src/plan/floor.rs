@@ -163,7 +163,7 @@ impl Read {
         let first = &ladders[0].rungs[0].plan;
         let target = match &first.sim {
             Some(sim) => format!("the embedded simulator on CPU {}", super::format_cpus(&sim.cpus)),
-            None => first.target.endpoint.url(),
+            None => first.target.endpoints[0].url(),
         };
         let Self { asked, tokens, rounds, .. } = self;
         Ok(FloorPlan {
@@ -189,7 +189,7 @@ impl Read {
     ) -> Result<Rung, PlanError> {
         let asked = &self.asked;
         let mut raw = Raw::default();
-        raw.target.url = asked.url.clone();
+        raw.target.url = asked.url.clone().into_iter().collect();
         raw.target.api = asked.api.clone();
         raw.target.model = asked.model.clone();
         raw.load.rate = Some(Text(rate.to_string()));

@@ -2,24 +2,25 @@
 
 use super::raw::{Raw, Text};
 use super::reading::{Given, Place, Reading, option};
+use super::ways::Ways;
 use super::{Limits, Load, Payload, SimPlan};
 use crate::time::{Span, format_span};
 
 /// Files a run needs beside its connections: standard streams, results, rings, executors, timers, a probe.
 const OTHER_FILES: u64 = 64;
 
-/// The most connections this machine carries to one endpoint, what bounds them, and what would raise it.
+/// The most connections this machine carries to the servers, what bounds them, and what would raise it.
 struct Bound {
     most: usize,
     by: String,
     remedy: &'static str,
 }
 
-fn bound(limits: &Limits, sim: Option<&SimPlan>) -> Bound {
+fn bound(limits: &Limits, ways: &Ways, sim: Option<&SimPlan>) -> Bound {
     // Both ends of a connection to the embedded simulator are files of this process.
     let ends = if sim.is_some() { 2 } else { 1 };
     let by_files = limits.files.saturating_sub(OTHER_FILES) / ends;
-    let by_ports = u64::from(limits.source_ports);
+    let by_ports = ways.most(limits.source_ports).unwrap_or(u64::MAX);
     let most = usize::try_from(by_files.min(by_ports)).unwrap_or(usize::MAX);
     if by_files <= by_ports {
         let both_ends = if sim.is_some() { ", the simulator's end being one too" } else { "" };
@@ -31,8 +32,9 @@ fn bound(limits: &Limits, sim: Option<&SimPlan>) -> Bound {
     } else {
         Bound {
             most,
-            by: format!("{most} connections from as many source ports to one endpoint"),
-            remedy: "widen the range of ports (sysctl net.ipv4.ip_local_port_range='1024 65535')",
+            by: format!("{most} connections by {}", ways.words(limits.source_ports)),
+            remedy: "connect from several addresses (--source-ip 127.0.0.2-127.0.0.9), or widen the range of ports \
+                     (sysctl net.ipv4.ip_local_port_range='1024 65535')",
         }
     }
 }
@@ -42,11 +44,12 @@ pub(super) fn read(
     r: &mut Reading,
     raw: &Raw,
     limits: &Limits,
+    ways: &Ways,
     load: &Load,
     payload: &Payload,
     sim: Option<&SimPlan>,
 ) -> usize {
-    let bound = bound(limits, sim);
+    let bound = bound(limits, ways, sim);
     let cap = load.most_in_flight();
     if cap.is_some_and(|cap| cap > bound.most) {
         r.refuse(most_in_flight(raw, load), format!("at most {}", bound.by), bound.remedy);

@@ -1,39 +1,58 @@
 //! From a plan to the bytes of its requests; opens no file: the text of prompts is handed in.
 
-use super::{Plan, PromptAs, Prompts};
+use super::{Balance, Endpoint, Plan, PromptAs, Prompts};
 use crate::wire::{Common, HeadFault, Method, RequestHead};
-use crate::workload::{self, PromptForm, Source, Workload, WorkloadError, WorkloadSpec, ids_below};
+use crate::workload::{self, PromptForm, Route, Source, Workload, WorkloadError, WorkloadSpec, ids_below};
 
 impl Plan {
-    /// The head of the run's requests, `x-request-id: <run>-<index>` among them where the plan wants it.
+    /// The head of the run's requests to `endpoint`, `x-request-id: <run>-<index>` among them where the plan wants it.
     ///
     /// # Errors
     /// When `run` cannot stand in a header; all else was checked.
-    pub fn head(&self, run: &str) -> Result<RequestHead, HeadFault> {
-        self.head_of(Method::Post, &self.target.endpoint.path, self.payload.request_id.then_some(run))
+    pub fn head(&self, endpoint: &Endpoint, run: &str) -> Result<RequestHead, HeadFault> {
+        let run = self.payload.request_id.then_some(run);
+        let head = self.head_of(endpoint, Method::Post, &endpoint.path, run)?;
+        Ok(if self.client.reuse { head } else { head.closing() })
     }
 
     /// The head of a request for another resource of the same server, such as `/v1/models`.
     ///
     /// # Errors
     /// When the path cannot stand in a request line.
-    pub fn head_of_get(&self, path: &str) -> Result<RequestHead, HeadFault> {
-        self.head_of(Method::Get, &self.target.endpoint.sibling(path), None)
+    pub fn head_of_get(&self, endpoint: &Endpoint, path: &str) -> Result<RequestHead, HeadFault> {
+        self.head_of(endpoint, Method::Get, &endpoint.sibling(path), None)
     }
 
     /// The head of a probe's request: as the run's, without a number.
     ///
     /// # Errors
     /// Never for a checked plan.
-    pub fn head_of_probe(&self) -> Result<RequestHead, HeadFault> {
-        self.head_of(Method::Post, &self.target.endpoint.path, None)
+    pub fn head_of_probe(&self, endpoint: &Endpoint) -> Result<RequestHead, HeadFault> {
+        self.head_of(endpoint, Method::Post, &endpoint.path, None)
     }
 
-    fn head_of(&self, method: Method, target: &str, run: Option<&str>) -> Result<RequestHead, HeadFault> {
+    fn head_of(
+        &self,
+        endpoint: &Endpoint,
+        method: Method,
+        target: &str,
+        run: Option<&str>,
+    ) -> Result<RequestHead, HeadFault> {
+        let headers = self.target.headers_of(endpoint);
         let headers: Vec<(String, String)> =
-            self.target.headers.iter().map(|header| (header.name.clone(), header.value.clone())).collect();
-        let host = self.target.endpoint.authority();
+            headers.map(|header| (header.name.clone(), header.value.clone())).collect();
+        let host = endpoint.authority();
         RequestHead::new(&Common { method, target, host: &host, api_key: None, headers: &headers, run })
+    }
+
+    /// Which server each request goes to.
+    #[must_use]
+    pub fn route(&self) -> Route {
+        let weights = self.target.weights();
+        match self.target.balance {
+            Balance::RoundRobin => Route::in_turn(&weights),
+            Balance::Sticky => Route::sticky(&weights, self.load.seed),
+        }
     }
 
     /// The workload of the run called `run`, of `model`; `prompts` is the text of the plan's file of prompts, if it
@@ -58,9 +77,13 @@ impl Plan {
                 Source::File(workload::Prompts::parse(text)?)
             }
         };
-        Workload::new(&WorkloadSpec {
+        let heads = self.target.endpoints.iter();
+        let heads: Vec<RequestHead> = heads
+            .map(|endpoint| self.head(endpoint, run).expect("a checked plan's head can be written"))
+            .collect();
+        let workload = Workload::new(&WorkloadSpec {
             api: self.target.api,
-            head: self.head(run).expect("a checked plan's head can be written"),
+            head: heads[0].clone(),
             model: model.to_owned(),
             seed: self.load.seed,
             source,
@@ -69,6 +92,7 @@ impl Plan {
             ignore_eos: self.payload.ignore_eos,
             include_usage: self.payload.include_usage,
             extra_body: self.target.extra_body.clone(),
-        })
+        })?;
+        Ok(workload.routed(heads, self.route()))
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn redacted(mut raw: Raw) -> Raw {
             None => header.0 = REDACTED.to_owned(),
         }
     }
-    if let Some(url) = &mut target.url {
+    for url in &mut target.url {
         url.0 = without_user_info(url.as_str());
     }
     raw

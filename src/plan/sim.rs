@@ -1,5 +1,6 @@
 //! The options of the embedded simulator to its plan; starts nothing.
 
+use super::listen::{self, Listen};
 use super::load::only_for;
 use super::raw::{Raw, SimOptions};
 use super::reading::{Reading, option};
@@ -12,8 +13,8 @@ use core::net::SocketAddr;
 /// The embedded simulator: of `run --sim`, or on its own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SimPlan {
-    /// Where it listens; port 0 = a free one.
-    pub listen: SocketAddr,
+    /// Where it listens, at least one place.
+    pub listen: Vec<Listen>,
     /// The CPU of each of its shards.
     pub cpus: Vec<usize>,
     /// What it does: latencies, limits, faults.
@@ -99,13 +100,19 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPla
 }
 
 fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
-    let listen = option!(raw.sim.listen);
-    let listen =
-        r.parsed(listen, "ADDRESS:PORT, such as 127.0.0.1:8000 or [::1]:0", str::parse::<SocketAddr>);
+    let given = option!(raw.sim.listen);
+    let listen = r.parsed(given, listen::ACCEPTED, listen::read);
     let cpus = match option!(raw.sim.cpus) {
         given if given.value.is_some() => cpus::read(r, given, &limits.cpus),
         _ => vec![*limits.cpus.last().expect("a process may run somewhere")],
     };
+    let listen = listen.unwrap_or_else(|| vec![Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)))]);
+    if cpus.len() > 1
+        && let Some(local) = listen.iter().find(|place| matches!(place, Listen::Unix(_)))
+    {
+        // The kernel spreads the connections of a port over those who listen there, and those of a path over none.
+        r.refuse(given, "a Unix socket with one CPU of the simulator", format!("{local} has one shard"));
+    }
     let script = script(r, raw, cpus.len());
     if script.max_running.is_some_and(|places| usize::try_from(places).is_ok_and(|n| n < cpus.len())) {
         r.refuse(
@@ -114,12 +121,7 @@ fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
             format!("it is split over its CPUs ({}): raise it, or take fewer CPUs", format_cpus(&cpus)),
         );
     }
-    SimPlan {
-        listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0))),
-        cpus,
-        script,
-        log: r.text(option!(raw.sim.log), "the name of a file"),
-    }
+    SimPlan { listen, cpus, script, log: r.text(option!(raw.sim.log), "the name of a file") }
 }
 
 /// The defaults of latency laws are none where another engine is asked for.

@@ -1,12 +1,14 @@
 //! Whole plans: what is accepted means what it says, and what is refused says what would be accepted.
 
+mod connections;
+mod fits;
+mod secrets;
+mod shards;
+
 use super::*;
 use crate::schedule::{self, Extent, Process, Ramp};
 use crate::time::Span;
 use crate::wire::Api;
-
-mod fits;
-mod secrets;
 
 fn limits() -> Limits {
     Limits {
@@ -41,7 +43,7 @@ const URL: &str = "[target]\nurl = \"http://127.0.0.1:8000\"\n";
 #[test]
 fn little_said_means_the_documented_defaults() {
     let plan = plan(&format!("{URL}[load]\nrate = 10"));
-    assert_eq!(plan.target.endpoint.url(), "http://127.0.0.1:8000/v1/chat/completions");
+    assert_eq!(plan.target.endpoints[0].url(), "http://127.0.0.1:8000/v1/chat/completions");
     assert_eq!(plan.target.api, Api::Chat);
     assert_eq!(plan.target.timeouts.total, Span::from_s(600));
     assert_eq!(plan.target.timeouts.connect, Span::from_s(10));
@@ -143,6 +145,13 @@ fn every_mistake_names_flag_value_and_what_is_accepted() {
             "true",
             "--coalesce auto or 0",
         ),
+        ("[load]\nrate = 5\n[client]\nsource-ip = \"eth0\"", "--source-ip", "eth0", "127.0.0.4-127.0.0.9"),
+        (
+            "[load]\nrate = 5\n[client]\nconnections-per-request = \"fresh\"",
+            "--connections-per-request",
+            "fresh",
+            "reuse, new",
+        ),
         ("[load]\nrate = 5\n[output]\nrecords = \"some\"", "--records", "some", "none, failed, all"),
         ("[load]\nrate = 5\n[output]\ntag = [\"x\"]", "--tag", "x", "KEY=VALUE"),
         ("[load]\nrate = 5\n[output]\nquiet = true\nverbose = true", "--quiet", "true", "quiet or verbose"),
@@ -214,6 +223,18 @@ fn mistakes_of_the_target_are_refused_as_well() {
         ("url = \"http://h\"\nextra-body = \"{\"", "--extra-body", "a JSON object"),
         ("url = \"http://h\"\ntimeout = \"5\"", "--timeout", "write 5s"),
         ("url = \"http://h\"\ntimeout = \"1s\"\ntimeout-idle = \"2s\"", "--timeout-idle", "never fires"),
+        ("url = \"http://h\"\nweights = \"1\"", "--weights", "for several --url only"),
+        ("url = \"http://h\"\nbalance = \"sticky\"", "--balance", "for several --url only"),
+        (
+            "url = [\"http://h\", \"http://g\"]\nweights = \"1\"",
+            "--weights",
+            "2 whole numbers from 1 to 1000",
+        ),
+        ("url = [\"http://h\", \"http://g\"]\nweights = \"1,0\"", "--weights", "one for each --url"),
+        ("url = [\"http://h\", \"http://g\"]\nbalance = \"rr\"", "--balance", "round-robin, sticky"),
+        ("url = [\"http://h\", \"http://h/v1\"]", "--url", "--weights"),
+        ("url = [\"http://h\", \"g\"]", "--url", "write the scheme"),
+        ("url = \"unix:llm.sock\"", "--url", "from the root"),
         ("url = \"http://h\"\nmodel = \"\"", "--model", "the name of a model"),
         ("url = \"http://h\"\napi-key = \"a\\nb\"", "--api-key", "visible ASCII"),
     ];
@@ -361,73 +382,6 @@ fn a_header_without_a_colon_is_named_as_far_as_it_is_no_secret() {
     }
 }
 
-#[test]
-fn automatic_shards_keep_the_expected_rho_low() {
-    let roomy = Limits { files: 1_000_000, source_ports: 64_512, ..limits() };
-    for (rate, tokens, shards) in
-        [(1000, 16, 1), (1000, 37, 1), (1000, 38, 2), (5000, 16, 3), (100_000, 100, 4)]
-    {
-        let asked = raw(&format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}"));
-        let plan = Plan::new(asked, &roomy).unwrap();
-        assert_eq!(plan.client.cpus.len(), shards, "{rate}/s x {tokens}: rho {}", plan.client.expected_rho);
-        assert_eq!(plan.caveats.is_empty(), plan.client.expected_rho <= 0.5);
-    }
-}
-
-#[test]
-fn a_measured_cost_takes_the_place_of_the_guess() {
-    let cost =
-        Cost { request: Span::from_us(10), event: Span::from_us(4), source: CostSource::Card("c".into()) };
-    let limits = Limits { cost, ..limits() };
-    // rho per shard = (rate x 10 us + rate x tokens x 4 us) / shards.
-    for (rate, tokens, shards, rho) in [
-        (1000, 16, 1, 0.074),
-        (5000, 12, 1, 0.29),
-        (5000, 16, 2, 0.185),
-        (10_000, 20, 3, 0.3),
-        (30_000, 20, 4, 0.675),
-    ] {
-        let toml = format!("{URL}[load]\nrate = {rate}\n[payload]\noutput-tokens = {tokens}");
-        let client = Plan::new(raw(&toml), &limits).unwrap().client;
-        assert_eq!(client.cpus.len(), shards, "{rate}/s x {tokens}: rho {}", client.expected_rho);
-        assert!((client.expected_rho - rho).abs() < 1e-9, "{rate}/s x {tokens}: rho {}", client.expected_rho);
-    }
-    let toml = format!("{URL}[load]\nrate = 30000\n[payload]\noutput-tokens = 20");
-    let caveats = Plan::new(raw(&toml), &limits).unwrap().caveats;
-    assert!(caveats.iter().any(|words| words.contains("at 10us a request and 4us an event")), "{caveats:?}");
-}
-
-#[test]
-fn a_card_that_is_not_used_is_a_caveat() {
-    let limits = Limits { cost: Cost::refused("of another kernel".into()), ..limits() };
-    let plan = Plan::new(raw(&format!("{URL}[load]\nrate = 1000")), &limits).unwrap();
-    assert!(plan.caveats[0].contains("of another kernel"), "{:?}", plan.caveats);
-    assert!((plan.client.expected_rho - 0.128).abs() < 1e-9, "the guess stands");
-}
-
-#[test]
-fn the_simulator_has_a_core_of_its_own_where_there_are_two() {
-    let sim = "[target]\nsim = true\n[load]\nrate = 100000";
-    let two = Limits { cpus: vec![4, 9], ..limits() };
-    let plan = Plan::new(raw(sim), &two).unwrap();
-    assert_eq!((plan.client.cpus, plan.sim.unwrap().cpus), (vec![4], vec![9]));
-
-    let one = Limits { cpus: vec![4], ..limits() };
-    let plan = Plan::new(raw("[target]\nsim = true\n[load]\nrate = 1"), &one).unwrap();
-    assert_eq!((plan.client.cpus, plan.sim.unwrap().cpus), (vec![4], vec![4]));
-    assert!(plan.caveats[0].contains("share CPU 4"), "{:?}", plan.caveats);
-}
-
-#[test]
-fn little_and_four_deviations_tell_the_connections_to_open() {
-    let load = plan(&format!("{URL}[load]\nrate = 1000")).load;
-    assert_eq!(load.expected_in_flight(Span::from_ms(100)), (100.0, 141));
-    let load = plan(&format!("{URL}[load]\nrate = 1000\nmax-concurrency = 120")).load;
-    assert_eq!(load.expected_in_flight(Span::from_ms(100)), (100.0, 120));
-    let load = plan(&format!("{URL}[load]\nconcurrency = 7")).load;
-    assert_eq!(load.expected_in_flight(Span::from_ms(100)), (7.0, 7));
-}
-
 const RICH: &str = "[target]\nurl = \"http://me:pw@h:1/v1\"\nsecret-header = [\"X-Own\"]\n\
     header = [\"X-Own: s3cret\", \"X-Plain: seen\"]\nextra-body = '{\"top_k\": 1}'\nno-probe = true\n\
     [load]\nrate = 2.5\nrequests = 9\nseed = \"18446744073709551615\"\nmax-concurrency = 9\n\
@@ -455,6 +409,9 @@ fn a_saved_config_without_secrets_makes_the_same_plan_again() {
         format!("{URL}[load]\narrival = \"constant\"\n[[stage]]\nrate = 5\nrate-end = 7\nduration = \"1s\""),
         "[target]\nsim = true\nmodel = \"1.10\"\n[load]\nrate = 5\n[sim]\nfault = [\"reset:0.1\"]".to_owned(),
         format!("{URL}[load]\nrate = 5\n[payload]\nprompts = \"p.jsonl\""),
+        "[target]\nurl = [\"http://a\", \"http://b\"]\nbalance = \"sticky\"\nweights = \"2,1\"\n[load]\nrate = 5\n\
+         [client]\nsource-ip = \"127.0.0.2-127.0.0.3\"\nquickack = true"
+            .to_owned(),
     ] {
         let first = plan(&toml);
         assert_eq!(plan(&first.effective_toml()), first);
@@ -467,6 +424,6 @@ fn the_simulator_alone_is_refused_by_its_own_flags() {
     let text = SimPlan::new(asked, &limits()).expect_err("no unit").to_string();
     assert!(text.starts_with("--ttft:") && text.contains("20ms or 20s"), "{text}");
     let plain = SimPlan::new(SimOptions::default(), &limits()).unwrap();
-    assert_eq!(plain.listen.to_string(), SIM_LISTEN);
+    assert_eq!(plain.listen[0].to_string(), SIM_LISTEN);
     assert_eq!(plain.expected_e2e(128.0, 16.0), Span::from_ms(95));
 }

@@ -89,6 +89,7 @@ pub(super) fn failed_at(over: crate::time::Instant, class: ErrorClass, detail: O
             index: 0,
             shard: 0,
             stage: 0,
+            target: 0,
             phase: Phase::Measured,
             due: Instant::ZERO,
             asked_output_tokens: None,
@@ -107,6 +108,7 @@ pub(super) fn failed_at(over: crate::time::Instant, class: ErrorClass, detail: O
         undecided_count: false,
         finish_reason: None,
         counters: Counters::default(),
+        retry_after_s: None,
         reusable: false,
     };
     timeline.finish(reply, over).into_parts().0

@@ -93,18 +93,18 @@ impl Imagined {
         let Sighting { at, slot, seen } = *sighting;
         let slot = usize::try_from(slot).expect("a 64-bit host");
         match seen {
-            Seen::Sent { index, measured, single } => {
+            Seen::Sent { index, since, measured, single } => {
                 let process = usize::try_from(index % u64::from(PROCESSES)).expect("small");
-                let request = Request { sent: at, process, measured, single, events: None };
-                self.sent(shard, slot, request);
+                let request = Request { sent: since, process, measured, single, events: None };
+                self.sent(shard, slot, at, request);
             }
             Seen::Events { count, wait } => (0..count).for_each(|_| self.event(shard, slot, at, wait)),
             Seen::Over { success, after_first } => self.over(shard, slot, success, after_first),
         }
     }
 
-    fn sent(&mut self, shard: usize, slot: usize, request: Request) {
-        let delays = self.serve(request.process, request.sent);
+    fn sent(&mut self, shard: usize, slot: usize, at: Instant, request: Request) {
+        let delays = self.serve(request.process, at);
         if request.measured {
             for (lane, delay) in delays.into_iter().enumerate().skip(1) {
                 record(&mut self.reported[lane].send_wait, delay - SERVICES[(lane - 1) % SERVICES.len()]);

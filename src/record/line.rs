@@ -65,6 +65,9 @@ struct Row<'a> {
     retries: u8,
     stamp: Cow<'a, str>,
     sent_uncertainty_ns: i64,
+    /// The server's number, of all but the first.
+    #[serde(default, skip_serializing_if = "is_first")]
+    target: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pool_wait_ns: Option<i64>,
     /// When we were done with it, where that is not `end_ns`.
@@ -81,6 +84,9 @@ struct Row<'a> {
     /// The server's own count, where it is not `output_tokens`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage_output_tokens: Option<u64>,
+    /// What a refusal's `Retry-After` said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_after_s: Option<u32>,
     #[serde(default, skip_serializing_if = "Oddities::none")]
     oddities: Oddities,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +102,11 @@ const fn one() -> u16 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 const fn is_one(n: &u16) -> bool {
     *n == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_first(n: &u16) -> bool {
+    *n == 0
 }
 
 /// The counters of [`Counters`] that are not zero, by name.
@@ -220,12 +231,14 @@ impl<'a> Row<'a> {
             retries: record.retries,
             stamp: record.stamp.name().into(),
             sent_uncertainty_ns: record.sent_uncertainty.as_ns(),
+            target: record.target,
             pool_wait_ns: record.pool_wait.map(Span::as_ns),
             over_ns: ns(Some(record.over).filter(|over| record.end != Some(*over))),
             ours: record.ours,
             choices: record.choices,
             streamed_tokens: Some(record.streamed_tokens).filter(|n| record.output_tokens != Some(*n)),
             usage_output_tokens: completion_tokens.filter(|_| usage_says_more(record)),
+            retry_after_s: record.retry_after_s,
             oddities: Oddities::of(&record.counters),
             gaps_ns: record.gaps.as_deref().map(all_ns),
             uncertainties_ns: record.uncertainties.as_deref().map(all_ns),
@@ -256,6 +269,7 @@ impl<'a> Row<'a> {
             index: self.index,
             shard: self.shard,
             stage: self.stage,
+            target: self.target,
             phase: named(
                 "phase",
                 &self.phase,
@@ -306,6 +320,7 @@ impl<'a> Row<'a> {
             uncertainty: Span::from_ns(self.uncertainty_ns),
             stall: self.stall_ns.map(Span::from_ns),
             retries: self.retries,
+            retry_after_s: self.retry_after_s,
             stamp: named(
                 "stamp",
                 &self.stamp,

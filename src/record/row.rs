@@ -10,6 +10,8 @@ pub struct Record {
     pub index: u64,
     pub shard: u16,
     pub stage: u16,
+    /// The server it went to, from 0.
+    pub target: u16,
     pub phase: Phase,
     pub due: Instant,
     /// How long it waited for a free connection or a free slot of the pool, within begun - due; `None` = it did not.
@@ -55,6 +57,8 @@ pub struct Record {
     /// The longest gap between consecutive token-bearing events of one choice.
     pub stall: Option<Span>,
     pub retries: u8,
+    /// Seconds after which the server that refused it wanted to be asked again.
+    pub retry_after_s: Option<u32>,
     pub stamp: StampClass,
     pub counters: Counters,
     /// Gaps between token-bearing events, kept only under `--record-gaps`.

@@ -23,10 +23,14 @@ pub struct Population {
     pub ours: u64,
     /// Failures by class, of begun requests and of those that could not even begin; cancelled ones included.
     pub errors: BTreeMap<ErrorClass, u64>,
-    /// Requests sent again after a stale connection.
+    /// Requests sent again: after a stale connection, or a refusal under `--retry`.
     pub retried: u64,
     /// Successes by what was tolerated of them, by name.
     pub tolerated: BTreeMap<&'static str, u64>,
+    /// Refusals that said when to ask again (`Retry-After`).
+    pub told_to_wait: u64,
+    /// The longest wait that one asked for, in seconds.
+    pub longest_wait_s: u32,
 }
 
 /// What was stamped inside the window, whoever's it is.
@@ -83,6 +87,8 @@ impl Population {
         self.due += 1;
         self.begun += begun;
         self.retried += u64::from(record.retries > 0);
+        self.told_to_wait += u64::from(record.retry_after_s.is_some());
+        self.longest_wait_s = self.longest_wait_s.max(record.retry_after_s.unwrap_or(0));
         match record.error {
             None => {
                 self.completed += begun;
@@ -117,6 +123,8 @@ impl Population {
         self.cancelled += other.cancelled;
         self.ours += other.ours;
         self.retried += other.retried;
+        self.told_to_wait += other.told_to_wait;
+        self.longest_wait_s = self.longest_wait_s.max(other.longest_wait_s);
         for (class, count) in &other.errors {
             *self.errors.entry(*class).or_insert(0) += count;
         }

@@ -17,6 +17,8 @@ pub struct Asked {
     pub shard: u16,
     /// The stage in which it is due.
     pub stage: u16,
+    /// The server it goes to, from 0.
+    pub target: u16,
     /// The phase in which it is due.
     pub phase: Phase,
     /// When the schedule wants it begun.
@@ -236,6 +238,14 @@ impl Timeline {
         *self = again;
     }
 
+    /// It was refused and goes out again because the user wants that: timed from the first attempt, so `sent` and
+    /// `connected` stay too.
+    pub fn refused(&mut self) {
+        let first = (self.sent, self.sent_uncertainty, self.connected, self.reused);
+        self.retry();
+        (self.sent, self.sent_uncertainty, self.connected, self.reused) = first;
+    }
+
     /// The failure to come is of our own making (files, ports, pool) and must not count against the target.
     pub fn ours(&mut self) {
         self.ours = true;
@@ -285,6 +295,7 @@ impl Timeline {
             index: self.asked.index,
             shard: self.asked.shard,
             stage: self.asked.stage,
+            target: self.asked.target,
             phase: self.asked.phase,
             due: self.asked.due,
             pool_wait: self.pool_wait,
@@ -319,6 +330,7 @@ impl Timeline {
             uncertainty: Span::ZERO,
             stall: None,
             retries: self.retries,
+            retry_after_s: reply.retry_after_s,
             stamp: self.stamp.unwrap_or(StampClass::User),
             counters: reply.counters,
             gaps: None,

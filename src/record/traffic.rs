@@ -25,6 +25,8 @@ pub enum Seen {
     Sent {
         /// Its place in the schedule.
         index: u64,
+        /// When its first try left: what it took is counted from there.
+        since: Instant,
         /// Whether it is measured.
         measured: bool,
         /// Whether all its events are of one choice: then gaps between them are ITL.
@@ -58,11 +60,15 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// A request left at `at`.
+    /// A try of a request left at `at`.
     pub fn sent(&mut self, slot: usize, timeline: &Timeline, at: Instant) {
         let asked = timeline.asked();
-        let seen =
-            Seen::Sent { index: asked.index, measured: asked.is_measured(), single: asked.choices == 1 };
+        let seen = Seen::Sent {
+            index: asked.index,
+            since: timeline.sent().unwrap_or(at),
+            measured: asked.is_measured(),
+            single: asked.choices == 1,
+        };
         self.see(at, slot, seen);
     }
 

@@ -14,8 +14,10 @@ pub struct About {
     pub config: serde_json::Value,
     /// The machine.
     pub host: Host,
-    /// The server.
+    /// The server, or what holds for all of them.
     pub target: Target,
+    /// Each server, in the order of its number.
+    pub targets: Vec<Target>,
     /// Each stage, in order.
     pub stages: Vec<AboutStage>,
     /// Each shard, in order.

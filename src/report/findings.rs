@@ -3,10 +3,10 @@
 //! It rounds to whole nanoseconds and decides nothing; what is undefined stays undefined.
 
 use super::{
-    About, Bias, BiasBound, Blame, Check, Client, Distribution, Estimate, Failure, Good, JobAudit, Latency,
-    Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Reason, SCHEMA_VERSION, Section,
-    Server, ShardAudit, Share, Simulator, Slow, Stage, Summary, Surroundings, Tcp, Throughput, TokenSources,
-    Tokens, Unit, Verdict, Wait, Waits, WentAway, WithFailures,
+    About, Bias, BiasBound, Blame, Check, Client, Distribution, Failure, Good, JobAudit, Latency, Lateness,
+    Load, LostTurns, Neighbour, Quantile, Reason, SCHEMA_VERSION, Section, Server, ShardAudit, Share,
+    Simulator, Slow, Stage, Summary, Surroundings, TargetSection, Tcp, Throughput, TokenSources, Tokens,
+    Unit, Verdict, Wait, Waits, WentAway, WithFailures,
 };
 use crate::analysis::{
     self, Facts, Findings, FormulaWait, Level, ServerState, ShardFacts, ShardQueue, StageFindings, State,
@@ -23,6 +23,7 @@ impl Summary {
     #[must_use]
     pub fn of(findings: &Findings, recorders: &[Recorder], facts: &Facts, about: About) -> Self {
         assert_eq!(findings.stages.len(), about.stages.len(), "every stage is told about");
+        assert_eq!(findings.targets.len(), about.targets.len(), "every target is told about");
         let start = Instant::from_ns(about.run.start_mono_ns);
         let total = &findings.total;
         let stages = findings.stages.iter().zip(&about.stages).map(|(found, asked)| {
@@ -47,6 +48,12 @@ impl Summary {
             client.bias_removed = Some((&others.as_processed).into());
             client.imagined = others.clients.iter().map(Into::into).collect();
         }
+        let targets = findings.targets.iter().zip(&about.targets).map(|(found, target)| TargetSection {
+            target: target.clone(),
+            section: section(found),
+            server: server(&found.server),
+        });
+        let targets = targets.collect();
         let mut run = about.run;
         run.window_ns = total.length.as_ns();
         Self {
@@ -55,6 +62,7 @@ impl Summary {
             config: about.config,
             host: about.host,
             target: about.target,
+            targets,
             stages,
             total: all,
             failures: findings.failures.by_count().into_iter().take(MOST_FAILURES).map(failure).collect(),
@@ -133,7 +141,7 @@ fn section(found: &StageFindings) -> Section {
             connect_ns: of(Metric::Connect),
             pool_wait_ns: of(Metric::PoolWait),
         },
-        ntpot: ntpot(&found.ntpot),
+        ntpot: (&found.ntpot).into(),
         throughput: Throughput {
             requests_per_s: finite(throughput.requests_per_s),
             output_tokens_per_s: finite(throughput.output_tokens_per_s),
@@ -157,42 +165,6 @@ fn section(found: &StageFindings) -> Section {
         slo: found.slo.as_ref().map(Into::into),
         tolerated: found.population.tolerated.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
         errors: found.population.errors.iter().map(|(class, n)| (class.name().to_owned(), *n)).collect(),
-    }
-}
-
-fn ntpot(found: &analysis::NtpotSplit) -> Ntpot {
-    let mut ntpot =
-        Ntpot { by_output_tokens: found.classes.iter().map(length_class).collect(), ..Ntpot::default() };
-    match &found.waiting {
-        Ok(parts) => {
-            ntpot.queue_ns = estimate(&parts.queue);
-            ntpot.prefill_ns = estimate(&parts.prefill);
-            ntpot.prefill_per_input_token_ns = estimate(&parts.prefill_per_input_token);
-            ntpot.split_count = parts.count;
-        }
-        Err(why) => ntpot.unsplit_because = Some(why.clone()),
-    }
-    ntpot
-}
-
-fn estimate(found: &analysis::Part) -> Option<Estimate> {
-    let [low, high] = found.interval_ns.map(Some);
-    Some(Estimate { mean: whole(Some(found.mean_ns))?, ci: [whole(low)?, whole(high)?] })
-}
-
-fn length_class(found: &analysis::LengthClass) -> LengthClass {
-    let [p50_ns, p90_ns, p95_ns, p99_ns, p99_9_ns] =
-        found.quantiles.map(|quantile| quantile.map(|quantile| quantile.value.as_ns()));
-    LengthClass {
-        from: found.least,
-        to: found.most,
-        count: found.count,
-        mean_ns: found.mean.map(Span::as_ns),
-        p50_ns,
-        p90_ns,
-        p95_ns,
-        p99_ns,
-        p99_9_ns,
     }
 }
 
@@ -485,7 +457,7 @@ fn finite(value: Option<f64>) -> Option<f64> {
 
 /// To the nearest nanosecond.
 #[expect(clippy::cast_possible_truncation, reason = "checked to be inside the range of i64")]
-fn whole(ns: Option<f64>) -> Option<i64> {
+pub(super) fn whole(ns: Option<f64>) -> Option<i64> {
     ns.filter(|ns| ns.abs() < 9.2e18).map(|ns| libm::round(ns) as i64)
 }
 

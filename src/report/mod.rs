@@ -36,7 +36,9 @@ pub use imagined::{ImaginedClient, Quantiles, Reported};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
 pub use repeats::{Repeat, Repeats, Spread};
 pub use schema::{SCHEMA_VERSION, summary_schema};
-pub use section::{Failure, Latency, Load, Section, Slow, Stage, Throughput, TokenSources, Tokens};
+pub use section::{
+    Failure, Latency, Load, Section, Slow, Stage, TargetSection, Throughput, TokenSources, Tokens,
+};
 pub use server::{Server, Simulator, WentAway};
 pub use slo::{Held, Slo, Term as SloTerm};
 pub use summary::{Ended, Host, Run, Summary, SummaryError, Target};

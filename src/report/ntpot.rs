@@ -1,5 +1,8 @@
 //! What NTPOT is made of, beyond the two distributions that add up to it.
 
+use super::findings::whole;
+use crate::analysis;
+use crate::time::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,4 +53,44 @@ pub struct LengthClass {
     pub p99_ns: Option<i64>,
     /// The 0.999 quantile.
     pub p99_9_ns: Option<i64>,
+}
+
+impl From<&analysis::NtpotSplit> for Ntpot {
+    fn from(found: &analysis::NtpotSplit) -> Self {
+        let by_output_tokens = found.classes.iter().map(Into::into).collect();
+        let mut ntpot = Self { by_output_tokens, ..Self::default() };
+        match &found.waiting {
+            Ok(parts) => {
+                ntpot.queue_ns = estimate(&parts.queue);
+                ntpot.prefill_ns = estimate(&parts.prefill);
+                ntpot.prefill_per_input_token_ns = estimate(&parts.prefill_per_input_token);
+                ntpot.split_count = parts.count;
+            }
+            Err(why) => ntpot.unsplit_because = Some(why.clone()),
+        }
+        ntpot
+    }
+}
+
+fn estimate(found: &analysis::Part) -> Option<Estimate> {
+    let [low, high] = found.interval_ns.map(Some);
+    Some(Estimate { mean: whole(Some(found.mean_ns))?, ci: [whole(low)?, whole(high)?] })
+}
+
+impl From<&analysis::LengthClass> for LengthClass {
+    fn from(found: &analysis::LengthClass) -> Self {
+        let [p50_ns, p90_ns, p95_ns, p99_ns, p99_9_ns] =
+            found.quantiles.map(|quantile| quantile.map(|quantile| quantile.value.as_ns()));
+        Self {
+            from: found.least,
+            to: found.most,
+            count: found.count,
+            mean_ns: found.mean.map(Span::as_ns),
+            p50_ns,
+            p90_ns,
+            p95_ns,
+            p99_ns,
+            p99_9_ns,
+        }
+    }
 }

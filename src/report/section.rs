@@ -2,7 +2,7 @@
 //!
 //! Keys and their order are those of `docs/RESULTS.md`; nothing here computes.
 
-use super::{Distribution, Ntpot, Server, Slo};
+use super::{Distribution, Ntpot, Server, Slo, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,6 +22,19 @@ pub struct Stage {
     #[serde(flatten)]
     pub section: Section,
     /// The server's state over this stage.
+    pub server: Server,
+}
+
+/// One server of the run.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TargetSection {
+    /// Which one, and what the probe found.
+    #[serde(flatten)]
+    pub target: Target,
+    /// Its numbers.
+    #[serde(flatten)]
+    pub section: Section,
+    /// Its state.
     pub server: Server,
 }
 
@@ -73,7 +86,7 @@ pub struct Load {
     pub failed_by_us: u64,
     /// Requests that we gave up.
     pub cancelled: u64,
-    /// Requests sent again, on a fresh connection, because a reused one turned out to be dead.
+    /// Requests sent more than once: after a connection that was dead, or a refusal under `--retry`.
     #[serde(default)]
     pub retried: u64,
     /// Begun - due.

@@ -2,7 +2,7 @@
 //!
 //! It reads and writes text; where that text is kept is the store's affair.
 
-use super::{Blame, Client, Failure, SCHEMA_VERSION, Section, Server, Slow, Stage};
+use super::{Blame, Client, Failure, SCHEMA_VERSION, Section, Server, Slow, Stage, TargetSection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,8 +19,11 @@ pub struct Summary {
     pub config: serde_json::Value,
     /// The machine that ran it.
     pub host: Host,
-    /// The server, as far as the probe could tell.
+    /// The server, as far as the probe could tell; of several, what holds for all, and the first one's times.
     pub target: Target,
+    /// Each server with its own numbers over all measured stages.
+    #[serde(default)]
+    pub targets: Vec<TargetSection>,
     /// Each stage of the load.
     pub stages: Vec<Stage>,
     /// All measured stages together.
@@ -95,8 +98,14 @@ pub struct Host {
 /// What is known of the server; the probe's findings are null without a probe.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// The URL that requests went to, user info as `***`.
+    /// The URL that requests went to, user info as `***`; of several, the first.
     pub url: String,
+    /// The addresses that connections went to, in turn.
+    #[serde(default)]
+    pub addresses: Vec<String>,
+    /// Its share of the requests among several, as a weight.
+    #[serde(default)]
+    pub weight: u64,
     /// `chat` or `completions`.
     pub api: String,
     /// The model asked for.

@@ -18,7 +18,7 @@ pub struct Sweep {
     pub version: String,
     /// When it began, since 1970.
     pub start_unix_ns: u64,
-    /// The URL that requests went to.
+    /// The URL that requests went to; of several, all with commas between.
     pub url: String,
     /// The model asked for.
     pub model: String,

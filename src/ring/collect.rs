@@ -79,6 +79,7 @@ impl<P: Payload> Ring<P> {
         if let Ok(Some((id, filled))) = read {
             let stamp = stamp_of(filled.stamps, sight);
             let promised = match self.stamps {
+                _ if stream.local => None,
                 Stamps::Hardware => Some(StampClass::Hardware),
                 Stamps::Software => Some(StampClass::Software),
                 Stamps::Off => None,
@@ -130,12 +131,13 @@ impl<P: Payload> Ring<P> {
             // SAFETY: the kernel has just opened it for us, and nobody else knows it.
             unsafe { OwnedFd::from_raw_fd(done.result()) }
         });
-        if self.listeners.get(listener.slot, listener.generation).is_none() {
+        let Some(listens) = self.listeners.get(listener.slot, listener.generation) else {
             self.counters.stale += 1;
             return;
-        }
+        };
+        let local = listens.path.is_some();
         if let Ok(fd) = accepted {
-            let conn = self.add(fd, State::Reading);
+            let conn = self.add(fd, State::Reading, local);
             self.receive(conn);
             harvest.others.push(Other::Accepted(conn));
             if !cqueue::more(done.flags()) {

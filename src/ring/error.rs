@@ -2,9 +2,9 @@
 //!
 //! It must not hold what happens to a connection: that is an outcome, told to the handler.
 
+use super::Address;
 use rustix::io::Errno;
 use std::fmt;
-use std::net::SocketAddr;
 
 /// The first kernel with all that the ring needs: `IORING_SETUP_DEFER_TASKRUN` came last.
 const KERNEL_NEEDED: &str = "6.1";
@@ -31,7 +31,7 @@ pub enum RingError {
     /// A size out of range: our caller's defect.
     Config(&'static str),
     /// An address cannot be listened on.
-    Listen(SocketAddr, Errno),
+    Listen(Address, Errno),
     /// Anything else the kernel says, and to what.
     Kernel(&'static str, Errno),
 }
@@ -86,8 +86,14 @@ impl fmt::Display for RingError {
             }
             Self::Config(what) => write!(f, "ring size out of range: {what}"),
             Self::Listen(address, errno) => match *errno {
+                Errno::ADDRINUSE if address.path().is_some() => {
+                    write!(f, "{address} is in use: choose another path, or stop who listens there")
+                }
                 Errno::ADDRINUSE => write!(f, "{address} is in use: choose another port, or stop who listens there"),
                 Errno::ADDRNOTAVAIL => write!(f, "{address} is not an address of this host"),
+                Errno::ACCESS if address.path().is_some() => {
+                    write!(f, "{address} cannot be made: its folder is not ours to write in")
+                }
                 Errno::ACCESS => write!(f, "{address} needs privileges: choose a port of 1024 or above"),
                 _ => write!(f, "cannot listen on {address}: {errno}"),
             },

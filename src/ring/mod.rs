@@ -2,6 +2,7 @@
 //!
 //! It must not know what the bytes mean, nor who runs it: a [`Handler`] does.
 
+mod address;
 mod buffers;
 mod coalesce;
 mod collect;
@@ -13,6 +14,7 @@ mod error;
 mod handler;
 mod harvest;
 mod kernel_cost;
+mod listens;
 mod nic;
 mod paths;
 mod payloads;
@@ -24,6 +26,7 @@ mod sockets;
 mod token;
 mod trial;
 
+pub use address::Address;
 pub use coalesce::Coalesce;
 pub use config::{PortUse, RingConfig, Stamps};
 pub use core_thread::{Core, CoreError};

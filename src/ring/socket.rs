@@ -1,4 +1,4 @@
-//! TCP sockets with the options that a run wants.
+//! TCP and Unix sockets with the options that a run wants.
 //!
 //! It must not know the ring: it asks the kernel directly.
 #![allow(unsafe_code, reason = "socket options that rustix does not have")]
@@ -8,10 +8,12 @@ use super::{PortUse, Stamps};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrAny, SocketFlags, SocketType, bind, getsockname, ipproto, listen, socket_with,
-    sockopt,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getsockname, ipproto, listen,
+    socket_with, sockopt,
 };
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
 /// Connections that the kernel may hold before we accept them; it lowers this to its own limit (net.core.somaxconn).
 const BACKLOG: i32 = 4096;
@@ -45,6 +47,33 @@ pub(super) fn to_listen(
     Ok((socket, real))
 }
 
+/// A Unix socket.
+pub(super) fn local() -> Result<OwnedFd, Errno> {
+    socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+}
+
+/// A Unix socket that listens at `path`, in place of one that nobody listens on any more.
+pub(super) fn to_listen_locally(path: &Path) -> Result<OwnedFd, Errno> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = local()?;
+    match bind(&socket, &address) {
+        Err(Errno::ADDRINUSE)
+            if is_socket(path) && connect(local()?, &address) == Err(Errno::CONNREFUSED) =>
+        {
+            // A server that was killed leaves its file.
+            std::fs::remove_file(path).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+            bind(&socket, &address)?;
+        }
+        bound => bound?,
+    }
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+fn is_socket(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket())
+}
+
 /// A socket whose only use is to be open: the kernel begins to stamp packets some time after the first socket asks for
 /// it, so the first connections would go without.
 pub(super) fn to_keep_stamping(stamps: Stamps) -> Result<OwnedFd, Errno> {
@@ -54,11 +83,6 @@ pub(super) fn to_keep_stamping(stamps: Stamps) -> Result<OwnedFd, Errno> {
 /// Lets the next close send RST instead of FIN.
 pub(super) fn abort_on_close(socket: impl AsFd) -> Result<(), Errno> {
     sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO))
-}
-
-/// An address in the kernel's form.
-pub(super) fn raw_address(address: SocketAddr) -> SocketAddrAny {
-    SocketAddrAny::from(address)
 }
 
 fn tcp(address: &SocketAddr, stamps: Stamps) -> Result<OwnedFd, Errno> {

@@ -6,12 +6,15 @@
 use super::buffers::{Buffers, GROUP};
 use super::control::CONTROL_BYTES;
 use super::harvest::Past;
+use super::listens::Listens;
 use super::paths::INFO_BYTES;
 use super::payloads::Payloads;
 use super::queue::Queue;
 use super::slots::Slots;
 use super::token::{Kind, Token};
-use super::{Conn, Counters, Departure, Paths, Payload, PortUse, RingConfig, RingError, Stamps, socket};
+use super::{
+    Address, Conn, Counters, Departure, Paths, Payload, PortUse, RingConfig, RingError, Stamps, socket,
+};
 use crate::clock;
 use crate::time::{Instant, Span};
 use io_uring::types::Fd;
@@ -20,7 +23,8 @@ use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::SocketAddrAny;
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Names a listener of one ring.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -34,6 +38,8 @@ pub(super) struct Listener {
 pub(super) struct Stream {
     pub(super) fd: OwnedFd,
     pub(super) state: State,
+    /// A Unix socket: no stamp is promised of it.
+    pub(super) local: bool,
     /// What its reads so far tell of the next.
     pub(super) past: Past,
     /// The send under way, first, and the last that waits for it.
@@ -60,11 +66,11 @@ pub struct Ring<P: Payload> {
     pub(super) buffers: Option<Buffers>,
     pub(super) payloads: Payloads<P>,
     pub(super) streams: Slots<Stream>,
-    pub(super) listeners: Slots<OwnedFd>,
+    pub(super) listeners: Slots<Listens>,
     /// The form of every receive: no name, one stamp. Boxed to stay in place.
     receive: Box<libc::msghdr>,
     /// Every target so far, boxed to stay in place: they are few.
-    targets: Vec<(SocketAddr, Box<SocketAddrAny>)>,
+    targets: Vec<(Address, Box<SocketAddrAny>)>,
     /// Keeps the kernel stamping.
     _stamping: OwnedFd,
     pub(super) stamps: Stamps,
@@ -125,28 +131,44 @@ impl<P: Payload> Ring<P> {
         })
     }
 
-    /// Listens on `address` (port 0 = any) and accepts until the ring ends; gives the real address.
+    /// Listens on `address` (port 0 = any) and accepts until the ring ends; gives the real address. The file of a Unix
+    /// socket is made here and goes with the ring; one that nobody listens on any more is replaced.
     ///
     /// # Errors
     /// What the kernel says of the address.
-    pub fn listen(&mut self, address: SocketAddr, port: PortUse) -> Result<SocketAddr, RingError> {
-        let (fd, real) = socket::to_listen(&address, port, self.stamps)
-            .map_err(|errno| RingError::Listen(address, errno))?;
-        let (slot, generation) = self.listeners.insert(fd);
+    pub fn listen(&mut self, address: impl Into<Address>, port: PortUse) -> Result<Address, RingError> {
+        let address = address.into();
+        let (fd, real) = match &address {
+            Address::Tcp(wanted) => {
+                socket::to_listen(wanted, port, self.stamps).map(|(fd, real)| (fd, Address::Tcp(real)))
+            }
+            Address::Unix(path) => socket::to_listen_locally(path).map(|fd| (fd, address.clone())),
+        }
+        .map_err(|errno| RingError::Listen(address, errno))?;
+        let path = match &real {
+            Address::Unix(path) => Some(Arc::clone(path)),
+            Address::Tcp(_) => None,
+        };
+        let (slot, generation) = self.listeners.insert(Listens { fd, path });
         self.accept(Listener { slot, generation });
         self.flush();
         Ok(real)
     }
 
-    /// Begins to connect, from `from` if given; [`super::Handler::connected`] tells the outcome.
+    /// Begins to connect, from the internet address `from` if given; [`super::Handler::connected`] tells the outcome.
     ///
     /// # Errors
     /// No socket could be had: files, ports or the address `from`; nothing was begun.
-    pub fn connect(&mut self, to: SocketAddr, from: Option<IpAddr>) -> Result<Conn, Errno> {
-        let fd = socket::to_connect(&to, from, self.stamps)?;
+    pub fn connect(&mut self, to: impl Into<Address>, from: Option<IpAddr>) -> Result<Conn, Errno> {
+        let to = to.into();
+        let known = self.target(&to)?;
+        let fd = match &to {
+            Address::Tcp(address) => socket::to_connect(address, from, self.stamps)?,
+            Address::Unix(_) => socket::local()?,
+        };
         let raw = fd.as_raw_fd();
-        let conn = self.add(fd, State::Connecting);
-        let address = self.target(to);
+        let conn = self.add(fd, State::Connecting, to.path().is_some());
+        let address = &self.targets[known].1;
         let (start, length) = (address.as_ptr().cast(), address.addr_len());
         let connect = opcode::Connect::new(Fd(raw), start, length).build();
         // SAFETY: the address lives in its box as long as the ring, and none is ever removed.
@@ -209,6 +231,15 @@ impl<P: Payload> Ring<P> {
         }
     }
 
+    /// Has what `conn` has received acknowledged at once, and what it receives next without delay, for as long as the
+    /// kernel sees fit (`TCP_QUICKACK` does not last). Nothing, on a Unix socket.
+    pub fn acknowledge(&self, conn: Conn) {
+        if let Some(stream) = self.streams.get(conn.slot, conn.generation).filter(|stream| !stream.local) {
+            // A connection that has ended meanwhile has nothing to acknowledge.
+            let _ = rustix::net::sockopt::set_tcp_quickack(&stream.fd, true);
+        }
+    }
+
     /// Whether `conn` still names a connection.
     #[must_use]
     pub fn is_open(&self, conn: Conn) -> bool {
@@ -254,8 +285,8 @@ impl<P: Payload> Ring<P> {
         paths
     }
 
-    pub(super) fn add(&mut self, fd: OwnedFd, state: State) -> Conn {
-        let stream = Stream { fd, state, past: Past::default(), sending: None };
+    pub(super) fn add(&mut self, fd: OwnedFd, state: State, local: bool) -> Conn {
+        let stream = Stream { fd, state, local, past: Past::default(), sending: None };
         let (slot, generation) = self.streams.insert(stream);
         Conn { slot, generation }
     }
@@ -272,8 +303,8 @@ impl<P: Payload> Ring<P> {
 
     /// Arms the accept of `listener`, anew or again.
     pub(super) fn accept(&mut self, listener: Listener) {
-        let Some(fd) = self.listeners.get(listener.slot, listener.generation) else { return };
-        let accept = opcode::AcceptMulti::new(Fd(fd.as_raw_fd())).flags(libc::SOCK_CLOEXEC).build();
+        let Some(listens) = self.listeners.get(listener.slot, listener.generation) else { return };
+        let accept = opcode::AcceptMulti::new(Fd(listens.fd.as_raw_fd())).flags(libc::SOCK_CLOEXEC).build();
         // SAFETY: it points to nothing.
         unsafe { self.ask(accept, accept_token(listener)) };
     }
@@ -376,12 +407,13 @@ impl<P: Payload> Ring<P> {
         unsafe { self.queue.push(quiet) };
     }
 
-    fn target(&mut self, to: SocketAddr) -> &SocketAddrAny {
-        let known = self.targets.iter().position(|(address, _)| *address == to).unwrap_or_else(|| {
-            self.targets.push((to, Box::new(socket::raw_address(to))));
-            self.targets.len() - 1
-        });
-        &self.targets[known].1
+    /// The place of `to` among the targets.
+    fn target(&mut self, to: &Address) -> Result<usize, Errno> {
+        if let Some(known) = self.targets.iter().position(|(address, _)| address == to) {
+            return Ok(known);
+        }
+        self.targets.push((to.clone(), Box::new(to.raw()?)));
+        Ok(self.targets.len() - 1)
     }
 }
 

@@ -38,11 +38,15 @@ enum Verdict {
     Enable(u32),
 }
 
-/// Has the card on `route` stamp, if `plan` asks for its stamps.
+/// Has the card on `route` stamp, if `plan` asks for its stamps; `routes` are those to all addresses.
 ///
 /// # Errors
-/// There is no card that stamps every packet, or it may not be told to, or its clock cannot be read: with what to do.
-pub fn stamping(plan: &Plan, route: &Route) -> Result<Option<Stamping>, RunError> {
+/// There is no card that stamps every packet, or there are several on the way, or it may not be told to, or its clock cannot be read: with what to do.
+pub fn stamping(
+    plan: &Plan,
+    route: &Route,
+    routes: impl Iterator<Item = Route>,
+) -> Result<Option<Stamping>, RunError> {
     if plan.client.stamps != StampClass::Hardware {
         return Ok(None);
     }
@@ -50,6 +54,11 @@ pub fn stamping(plan: &Plan, route: &Route) -> Result<Option<Stamping>, RunError
     let Some(interface) = route.interface.as_deref() else {
         return Err(refused("the interface to the target is not known: name a target with a route".into()));
     };
+    if let Some(other) = routes.filter_map(|other| other.interface).find(|other| other != interface) {
+        return Err(refused(format!(
+            "the target is reached over {interface} and over {other}, and one card's clock is read: name addresses behind one card"
+        )));
+    }
     let card =
         Card::of(interface).map_err(|errno| refused(format!("{interface} cannot be asked ({errno})")))?;
     let verdict = judge(interface, card.stamps(), plan.client.enable_stamps).map_err(refused)?;

@@ -62,6 +62,8 @@ pub struct Gatherers {
 #[derive(Default)]
 struct Merged {
     recorders: Vec<Recorder>,
+    /// Of each server, over the shards so far.
+    targets: Vec<Recorder>,
     audits: Vec<Audit>,
     facts: Vec<ShardFacts>,
     about: Vec<AboutShard>,
@@ -104,15 +106,17 @@ impl Story<'_> {
             stages: self.stage_facts(interrupted || self.was_cut, &seen.stolen),
             host: seen.host,
             tcp: merged.tcp,
-            idle_ttft: self.target.probe.as_ref().and_then(|found| found.idle_ttft),
+            idle_ttft: self.target.idle_ttft(),
             shards: merged.facts,
             stamps: self.plan.client.stamps,
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
+            delayed_acks: self.target.round_trip().filter(|_| !self.plan.client.quick_ack),
             interrupted: (interrupted || self.was_cut).then_some(self.ended),
             slo: self.plan.slo.clone(),
         };
-        let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds);
+        let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds)
+            .with_targets(&merged.targets, &facts);
         if told.lost == 0 {
             findings = findings.beside(&told.imagined);
         }
@@ -179,13 +183,23 @@ impl Story<'_> {
         if self.was_cut {
             caveats.push("ended before its time: it had missed so often that it could only lose".into());
         }
-        if !self.target.workload.input_is_exact()
-            && self.target.probe.as_ref().is_none_or(|found| found.fit.is_none())
-        {
+        if !self.target.workload.input_is_exact() && !self.target.is_calibrated() {
             caveats.push(
                 "lengths of prompts are estimates: no tokenizer, and no calibration by the server's counts"
                     .into(),
             );
+        }
+        let local = self.target.servers.iter().flat_map(|server| &server.addresses);
+        if local.into_iter().any(|address| address.path().is_some()) {
+            caveats.push(
+                "the kernel does not stamp Unix sockets: their instants are our own (user), of when we came to the bytes; the \
+                 bias bound tells by how much"
+                    .into(),
+            );
+        }
+        if plan.client.quick_ack {
+            caveats
+                .push("--quickack: arrivals were acknowledged at once, which usual clients do not do".into());
         }
         let counted =
             self.orders.schedule.stages().iter().any(|stage| matches!(stage.extent, Extent::Requests(_)));
@@ -217,6 +231,7 @@ impl Story<'_> {
             stamps,
             simulator,
             target: self.target.found(plan),
+            targets: self.target.found_of_each(plan),
         }
     }
 }
@@ -283,8 +298,13 @@ impl Merged {
         // A shard that left nothing still has its place, empty, among the others.
         let mut measured = measured.unwrap_or_else(|| Measured::new(orders, start, number));
         histograms.last(measured.take_interval());
-        let Measured { recorder, audit, .. } = measured;
-        self.recorders.push(recorder);
+        let Measured { recorders, audit, .. } = measured;
+        self.recorders.push(merged(&recorders));
+        if self.targets.is_empty() {
+            self.targets = recorders;
+        } else {
+            self.targets.iter_mut().zip(&recorders).for_each(|(mine, theirs)| mine.merge(theirs));
+        }
         self.audits.push(audit);
         self.facts.push(facts);
         self.about.push(about);
@@ -329,6 +349,14 @@ fn unimagined(lost: u64) -> Option<String> {
     (lost > 0).then(|| {
         format!("what other clients would have said is not told: {lost} of the events did not reach the thread that plays them")
     })
+}
+
+/// All servers together, as if they were one.
+fn merged(recorders: &[Recorder]) -> Recorder {
+    let (first, others) = recorders.split_first().expect("there is a server");
+    let mut all = first.clone();
+    others.iter().for_each(|other| all.merge(other));
+    all
 }
 
 fn lost_rows(rows: &RowsWritten) -> Option<String> {

@@ -5,7 +5,7 @@
 use super::address;
 use crate::host::{Facts, Route, Topology};
 use crate::plan::{Health, Machine, Plan, judge};
-use crate::ring::RingFeatures;
+use crate::ring::{Address, RingFeatures};
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// Somewhere beyond the default route: an address kept for documentation (RFC 5737), to which nothing is ever sent.
@@ -16,7 +16,11 @@ const SOMEWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new
 pub fn examine(facts: &Facts, plan: Option<&Plan>) -> Machine {
     let target = match plan {
         Some(plan) if plan.sim.is_some() => Some((Ipv4Addr::LOCALHOST, 0).into()),
-        Some(plan) => address::resolve(&plan.target.endpoint).ok(),
+        // The first of several stands for all; a Unix socket has no way to it.
+        Some(plan) => {
+            let all = address::resolve(&plan.target.endpoints[0]).unwrap_or_default();
+            all.iter().find_map(Address::tcp)
+        }
         None => Some(SOMEWHERE),
     };
     let ring = RingFeatures::try_out().map(|ring| ring.min_wait).map_err(|error| error.to_string());
@@ -49,10 +53,10 @@ fn machine(facts: &Facts, ring: Result<bool, String>, route: Route) -> Machine {
 
 /// What a reader of the report should know of this machine: findings that may touch the numbers of `plan`, in words. What
 /// cannot work was refused with the plan, and what the plan itself remarks is not said twice.
-pub fn preflight(facts: &Facts, plan: &Plan, target: SocketAddr) -> Vec<String> {
+pub fn preflight(facts: &Facts, plan: &Plan, target: Option<SocketAddr>) -> Vec<String> {
     const OF_THE_PLAN: [&str; 2] = ["expected rho", "cgroup quota"];
     // A shard's own ring tells more than one made for a moment.
-    let machine = machine(facts, Ok(true), Route::to(target));
+    let machine = machine(facts, Ok(true), target.map(Route::to).unwrap_or_default());
     let findings = judge(&machine, Some(plan)).into_iter();
     let telling = findings
         .filter(|finding| finding.health == Health::Warn && !OF_THE_PLAN.contains(&finding.name))

@@ -4,11 +4,13 @@
 
 use super::Interrupts;
 use crate::clock;
+use crate::ring::Address;
 use crate::shard::DRAIN;
 use crate::time::{Instant, Span};
 use crate::wire::{Bears, Closed, ErrorClass, Expect, Heard, Progress, Reply, Response};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// One answer.
@@ -45,21 +47,66 @@ fn duration(span: Span) -> Duration {
     Duration::from_nanos(u64::try_from(span.as_ns()).unwrap_or(0).max(1_000))
 }
 
+/// A connection of either kind.
+#[derive(Debug)]
+pub enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// Connects to `address`, within `limit`.
+///
+/// # Errors
+/// What the kernel says, or that the limit is over.
+pub fn connect(address: &Address, limit: Span) -> io::Result<Stream> {
+    Ok(match address {
+        Address::Tcp(address) => {
+            let stream = TcpStream::connect_timeout(address, duration(limit))?;
+            stream.set_nodelay(true)?;
+            Stream::Tcp(stream)
+        }
+        // Accepted by the kernel at once, or never.
+        Address::Unix(path) => Stream::Unix(UnixStream::connect(path)?),
+    })
+}
+
+impl Stream {
+    fn set_read_timeout(&self, limit: Span) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(Some(duration(limit))),
+            Self::Unix(stream) => stream.set_read_timeout(Some(duration(limit))),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(bytes),
+            Self::Unix(stream) => stream.write_all(bytes),
+        }
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(into),
+            Self::Unix(stream) => stream.read(into),
+        }
+    }
+}
+
 /// Sends `request` to `address` and reads the answer to its end, within `limit` altogether.
 ///
 /// # Errors
 /// The connection cannot be made. What goes wrong after that is in [`Answer::reply`].
 pub fn exchange(
-    address: SocketAddr,
+    address: &Address,
     request: &[u8],
     kind: Kind,
     limit: Span,
     interrupts: &Interrupts,
 ) -> io::Result<Answer> {
     let begun = clock::now();
-    let mut stream = TcpStream::connect_timeout(&address, duration(limit))?;
+    let mut stream = connect(address, limit)?;
     let round_trip = clock::now() - begun;
-    stream.set_nodelay(true)?;
     let (mut response, mut first, mut last) = match kind {
         Kind::Stream(expect) => (Response::new(expect), None, None),
         Kind::Unary(expect) => (Response::unary(expect), None, None),
@@ -72,7 +119,7 @@ pub fn exchange(
     loop {
         let left = until - clock::now();
         let read = if left > Span::ZERO && interrupts.count() == 0 {
-            stream.set_read_timeout(Some(duration(left.min(LOOK))))?;
+            stream.set_read_timeout(left.min(LOOK))?;
             stream.read(&mut buffer)
         } else {
             Err(ErrorKind::TimedOut.into())
@@ -142,7 +189,7 @@ mod tests {
         });
         let expect = Expect { api: Api::Completions, choices: 1, reused: false };
         let answer = exchange(
-            address,
+            &address.into(),
             b"GET / HTTP/1.1\r\n\r\n",
             Kind::Stream(expect),
             Span::from_s(20),

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use crate::plan::{Cost, Limits, Plan, Raw};
     use crate::record::Traffic;
-    use crate::run::{orders, target::Target};
+    use crate::run::{orders, target::Server, target::Target};
     use crate::sim::{Sim, SimConfig};
     use crate::watch::Show;
     use crossbeam_channel::{Receiver, Sender, bounded};
@@ -319,7 +319,8 @@ mod tests {
         );
         let plan = Plan::new(Raw::from_toml(&asked).unwrap(), &limits).unwrap();
         let workload = plan.workload("lowrho-sim", "run", None).unwrap();
-        let target = Target { address, model: "lowrho-sim".into(), workload, probe: None };
+        let servers = vec![Server { addresses: vec![address.into()], probe: None, notes: Vec::new() }];
+        let target = Target { servers, model: "lowrho-sim".into(), workload };
         Arc::new(Orders { shards: 2, ..orders(&plan, &target) })
     }
 
@@ -356,7 +357,7 @@ mod tests {
         drop(open);
         let [well, stuck] = left.as_slice() else { panic!("two shards were started") };
         let measured = well.outcome.as_ref().and_then(|outcome| outcome.measured.as_ref());
-        let completed = measured.unwrap().recorder.stages()[0].population.completed;
+        let completed = measured.unwrap().recorders[0].stages()[0].population.completed;
         assert!(completed > 0 && well.silent.is_none(), "{completed} requests");
         assert!(stuck.outcome.is_none());
         assert!(stuck.silent.is_some_and(|silent| silent >= Span::from_s(1)), "{:?}", stuck.silent);

@@ -32,6 +32,7 @@ use crate::clock;
 use crate::host::{Facts, Route};
 use crate::plan::{Output, Plan};
 use crate::report;
+use crate::ring::Address;
 use crate::schedule::Extent;
 use crate::shard::{Control, Orders, RowSink, Sinks, windows};
 use crate::sim::SimHandle;
@@ -43,6 +44,7 @@ use fleet::Fleet;
 use histograms::Intervals;
 use imagination::Traffics;
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use surroundings::Surroundings;
@@ -68,25 +70,24 @@ pub fn run(
     interrupts: &Interrupts,
     screen: Screen<impl Write + Send + 'static>,
 ) -> Result<Done, RunError> {
-    let (mut plan, sim) = prepare(plan)?;
+    let (mut plan, sim, known) = prepare(plan)?;
     let id = name(clock::unix_ns());
-    let target = Target::look(&plan, prompts, &id, interrupts)?;
-    plan.caveats.extend(examination::preflight(facts, &plan, target.address));
+    let target = Target::look(&plan, prompts, known.as_deref(), &id, interrupts)?;
+    plan.caveats.extend(examination::preflight(facts, &plan, target.first_tcp()));
     let results = directory(&plan.output, &target.model)?;
     let scene = Scene { plan: &plan, id, target: &target, host, results: &results };
     measure(scene, sim, interrupts, screen, &|_, _| false)
 }
 
-/// Keeps off the shards' cores and starts the simulator, if the plan has one: then the plan is its address'.
-fn prepare(plan: &Plan) -> Result<(Plan, Option<SimHandle>), RunError> {
+/// Keeps off the shards' cores and starts the simulator, if the plan has one: then it is the plan's only server, and its
+/// addresses are given.
+fn prepare(plan: &Plan) -> Result<(Plan, Option<SimHandle>, Option<Vec<Address>>), RunError> {
     let sim_cpus = plan.sim.iter().flat_map(|sim| sim.cpus.iter().copied());
     off_core::stay_off(plan.client.cpus.iter().copied().chain(sim_cpus));
     let sim = simulator::start(plan.sim.as_ref())?;
     let mut plan = plan.clone();
-    if let Some(sim) = &sim {
-        plan.target.endpoint.port = sim.address().port();
-    }
-    Ok((plan, sim))
+    let known = sim.as_ref().map(|sim| simulator::aim_at(sim, &mut plan));
+    Ok((plan, sim, known))
 }
 
 /// What one measurement is made of: a plan, what is known of its target, and where its results go.
@@ -107,9 +108,10 @@ fn measure(
     cut: &dyn Fn(Span, u64) -> bool,
 ) -> Result<Done, RunError> {
     let Scene { plan, id, target, host, results } = scene;
-    let route = Route::to(target.address);
+    // The way to a Unix socket never leaves this host either.
+    let route = Route::to(target.first_tcp().unwrap_or((Ipv4Addr::LOCALHOST, 0).into()));
     // Until the shards have ended: dropped, it leaves the card as it was.
-    let stamping = card::stamping(plan, &route)?;
+    let stamping = card::stamping(plan, &route, target.tcp().map(Route::to))?;
     results.write_config(&plan.effective_toml()).map_err(RunError::of_store)?;
     results.keep_space().map_err(RunError::of_store)?;
     let card = stamping.as_ref().map(|stamping| stamping.clock.clone());
@@ -131,8 +133,7 @@ fn measure(
     let Screen { show, out } = screen;
     let progress = Progress::start(fleet.gauges().to_vec(), start, planned(&orders), show, out);
     let progress = fleet.or_end(progress.map_err(no_thread))?;
-    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
-    let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or_default());
+    let (_, in_flight) = plan.load.expected_in_flight(target.expected_e2e(plan).unwrap_or_default());
     if in_flight > orders.connections {
         progress.say(format!(
             "about {in_flight} requests will be in flight, and {} connections are allowed: requests will wait for the pool \
@@ -180,17 +181,20 @@ fn directory(output: &Output, model: &str) -> Result<Results, RunError> {
 
 fn orders(plan: &Plan, target: &Target) -> Orders {
     let client = &plan.client;
-    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(plan));
-    let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or(crate::plan::GUESSED_E2E));
+    let e2e = target.expected_e2e(plan).unwrap_or(crate::plan::GUESSED_E2E);
+    let (_, in_flight) = plan.load.expected_in_flight(e2e);
     let schedule = plan.schedule();
     Orders {
         windows: windows(&schedule),
         schedule,
         workload: target.workload.clone(),
-        address: target.address,
+        targets: target.ways(plan),
+        reuse: client.reuse,
+        quick_ack: client.quick_ack,
         api: plan.target.api,
         choices: u16::try_from(target.workload.choices()).unwrap_or(u16::MAX),
         timeouts: plan.target.timeouts,
+        retry: plan.target.retry,
         shards: u16::try_from(client.cpus.len()).expect("a plan has fewer shards than that"),
         connections: client.connections,
         max_in_flight: plan.load.max_concurrency.and_then(|most| usize::try_from(most).ok()),

@@ -5,11 +5,11 @@
 use super::exchange::{Answer, Kind, exchange};
 use super::{Interrupts, RunError};
 use crate::clock;
-use crate::plan::Plan;
+use crate::plan::{Endpoint, Plan};
+use crate::ring::Address;
 use crate::time::{Span, format_span};
 use crate::wire::{ErrorClass, Expect, error_message, model_ids};
 use crate::workload::{Request, TokenFit, Workload};
-use std::net::SocketAddr;
 
 /// Where a server names its models.
 const MODELS: &str = "/v1/models";
@@ -53,47 +53,149 @@ impl Findings {
     }
 }
 
-/// The model to ask for: the plan's, or the first that the server names.
-pub fn model(plan: &Plan, address: SocketAddr, interrupts: &Interrupts) -> Result<String, RunError> {
-    if let Some(model) = &plan.target.model {
-        return Ok(model.clone());
+/// One server, and how to ask it.
+#[derive(Copy, Clone)]
+pub struct Site<'a> {
+    /// The run's plan.
+    pub plan: &'a Plan,
+    /// The server.
+    pub endpoint: &'a Endpoint,
+    /// Where it is, at least one place.
+    pub addresses: &'a [Address],
+    /// Whether the user still wants to know.
+    pub interrupts: &'a Interrupts,
+}
+
+impl Site<'_> {
+    /// The models that the server names.
+    pub fn models(&self) -> Result<Vec<String>, RunError> {
+        let answer = self.get(MODELS)?;
+        let models = model_ids(&answer.body);
+        if models.is_empty() {
+            let (said, url) = (said(&answer), self.endpoint.url());
+            return Err(RunError::Target(format!(
+                "{url}: GET {MODELS} names no model ({said}): give one with --model"
+            )));
+        }
+        Ok(models)
     }
-    let answer = get(plan, address, MODELS, interrupts)?;
-    let models = model_ids(&answer.body);
-    models.into_iter().next().ok_or_else(|| {
-        let said = said(&answer);
-        RunError::Target(format!("GET {MODELS} names no model ({said}): give one with --model"))
-    })
-}
 
-fn get(plan: &Plan, address: SocketAddr, path: &str, interrupts: &Interrupts) -> Result<Answer, RunError> {
-    let mut request = Vec::new();
-    let head = plan.head_of_get(path).map_err(|fault| RunError::Plan(fault.to_string()))?;
-    head.write(0, 0, &mut request);
-    exchange(address, &request, Kind::Unary(expect(plan, 1)), patience(plan), interrupts)
-        .map_err(|error| unreachable_target(plan, &error))
-}
+    fn get(&self, path: &str) -> Result<Answer, RunError> {
+        let mut request = Vec::new();
+        let head = self.plan.head_of_get(self.endpoint, path);
+        head.map_err(|fault| RunError::Plan(fault.to_string()))?.write(0, 0, &mut request);
+        let kind = Kind::Unary(self.expect(1));
+        let mut last = None;
+        // Some of several addresses may not accept.
+        for address in self.addresses {
+            match exchange(address, &request, kind, self.patience(), self.interrupts) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(self.unreachable(&last.expect("a server has an address")))
+    }
 
-/// The text of a page of the server, if it has it.
-pub fn page(plan: &Plan, address: SocketAddr, path: &str, interrupts: &Interrupts) -> Option<String> {
-    let answer = get(plan, address, path, interrupts).ok()?;
-    (answer.reply.status == Some(200)).then(|| String::from_utf8_lossy(&answer.body).into_owned())
-}
+    /// The text of a page of the server, if it has it.
+    pub fn page(&self, path: &str) -> Option<String> {
+        let answer = self.get(path).ok()?;
+        (answer.reply.status == Some(200)).then(|| String::from_utf8_lossy(&answer.body).into_owned())
+    }
 
-/// How long one answer is waited for: as long as the user would, and not forever.
-fn patience(plan: &Plan) -> Span {
-    LONGEST_ANSWER.min(plan.target.timeouts.total)
-}
+    /// How long one answer is waited for: as long as the user would, and not forever.
+    fn patience(&self) -> Span {
+        LONGEST_ANSWER.min(self.plan.target.timeouts.total)
+    }
 
-fn expect(plan: &Plan, choices: u32) -> Expect {
-    Expect { api: plan.target.api, choices: u16::try_from(choices).unwrap_or(u16::MAX), reused: false }
-}
+    fn expect(&self, choices: u32) -> Expect {
+        let choices = u16::try_from(choices).unwrap_or(u16::MAX);
+        Expect { api: self.plan.target.api, choices, reused: false }
+    }
 
-fn unreachable_target(plan: &Plan, error: &std::io::Error) -> RunError {
-    RunError::Target(format!(
-        "{}: cannot connect ({error}): is the server running? --wait-ready 60s waits for it",
-        plan.target.endpoint.url()
-    ))
+    fn unreachable(&self, error: &std::io::Error) -> RunError {
+        RunError::Target(format!(
+            "{}: cannot connect ({error}): is the server running? --wait-ready 60s waits for it",
+            self.endpoint.url()
+        ))
+    }
+
+    /// Waits until the server answers anything at all but a 5xx.
+    pub fn wait_ready(&self, limit: Span) -> Result<(), RunError> {
+        let until = clock::now() + limit;
+        loop {
+            let answer = self.get(MODELS);
+            if let Ok(Answer { reply, .. }) = &answer
+                && reply.status.is_some_and(|status| status < 500)
+            {
+                return Ok(());
+            }
+            if self.interrupts.count() > 0 {
+                return Err(RunError::Interrupted);
+            }
+            if clock::now() >= until {
+                let last = match answer {
+                    Ok(answer) => said(&answer),
+                    Err(error) => error.to_string(),
+                };
+                let (url, limit) = (self.endpoint.url(), format_span(limit));
+                return Err(RunError::Target(format!(
+                    "{url}: the server was not ready within {limit}; at last: {last}"
+                )));
+            }
+            clock::sleep(RETRY);
+        }
+    }
+
+    /// Asks the server a few requests of the workload's own kind, at each of its addresses in turn.
+    ///
+    /// # Errors
+    /// None of them worked: in the server's own words.
+    pub fn probe(&self, workload: &Workload) -> Result<Findings, RunError> {
+        let head = self.plan.head_of_probe(self.endpoint);
+        let head = head.map_err(|fault| RunError::Plan(fault.to_string()))?;
+        let mut answers = Vec::new();
+        let mut failure = None;
+        for ((words, nth), address) in WORDS.into_iter().zip(0..).zip(self.addresses.iter().cycle()) {
+            if self.interrupts.count() > 0 {
+                return Err(RunError::Interrupted);
+            }
+            let mut request = Request::new();
+            workload.probe(&head, nth, words, OUTPUT_TOKENS, &mut request);
+            let kind = Kind::Stream(self.expect(workload.choices()));
+            let answer = exchange(address, &request.to_bytes(), kind, self.patience(), self.interrupts)
+                .map_err(|error| self.unreachable(&error))?;
+            match answer.reply.error {
+                None => answers.push((words, answer)),
+                // The server is there and may only be busy: the next try may go better.
+                Some(ErrorClass::Http5xx | ErrorClass::Http429) => failure = Some(answer),
+                Some(_) => return Err(self.cannot_work(&answer)),
+            }
+        }
+        match (answers.is_empty(), failure) {
+            (true, Some(failure)) => Err(self.cannot_work(&failure)),
+            (_, failure) => {
+                let mut found = findings(&answers, workload);
+                if let Some(failure) = failure {
+                    found.notes.push(format!("a request of the probe failed: {}", said(&failure)));
+                }
+                Ok(found)
+            }
+        }
+    }
+
+    fn cannot_work(&self, answer: &Answer) -> RunError {
+        let url = self.endpoint.url();
+        let said = said(answer);
+        let class = answer.reply.error.map(ErrorClass::name).filter(|class| *class != said);
+        let class = class.map_or(String::new(), |class| format!("{class}: "));
+        let remedy = match answer.reply.error {
+            Some(ErrorClass::NotAStream) => {
+                "; the server answered without streaming, and lowrho measures streams: look at its options and at --extra-body"
+            }
+            _ => "; --no-probe starts the run all the same",
+        };
+        RunError::Target(format!("POST {url} failed at the probe: {class}{said}{remedy}"))
+    }
 }
 
 fn said(answer: &Answer) -> String {
@@ -105,98 +207,6 @@ fn said(answer: &Answer) -> String {
         (None, Some(words)) => words.into(),
         (None, None) => reply.error.map_or("nothing", ErrorClass::name).into(),
     }
-}
-
-/// Waits until the server answers anything at all but a 5xx.
-pub fn wait_ready(
-    plan: &Plan,
-    address: SocketAddr,
-    limit: Span,
-    interrupts: &Interrupts,
-) -> Result<(), RunError> {
-    let until = clock::now() + limit;
-    loop {
-        let answer = get(plan, address, MODELS, interrupts);
-        if let Ok(Answer { reply, .. }) = &answer
-            && reply.status.is_some_and(|status| status < 500)
-        {
-            return Ok(());
-        }
-        if interrupts.count() > 0 {
-            return Err(RunError::Interrupted);
-        }
-        if clock::now() >= until {
-            let last = match answer {
-                Ok(answer) => said(&answer),
-                Err(error) => error.to_string(),
-            };
-            let limit = format_span(limit);
-            return Err(RunError::Target(format!(
-                "the server was not ready within {limit}; at last: {last}"
-            )));
-        }
-        clock::sleep(RETRY);
-    }
-}
-
-/// Asks the server a few requests of the workload's own kind.
-///
-/// # Errors
-/// None of them worked: in the server's own words.
-pub fn probe(
-    plan: &Plan,
-    address: SocketAddr,
-    workload: &Workload,
-    interrupts: &Interrupts,
-) -> Result<Findings, RunError> {
-    let head = plan.head_of_probe().map_err(|fault| RunError::Plan(fault.to_string()))?;
-    let mut answers = Vec::new();
-    let mut failure = None;
-    for (words, nth) in WORDS.into_iter().zip(0..) {
-        if interrupts.count() > 0 {
-            return Err(RunError::Interrupted);
-        }
-        let mut request = Request::new();
-        workload.probe(&head, nth, words, OUTPUT_TOKENS, &mut request);
-        let answer = exchange(
-            address,
-            &request.to_bytes(),
-            Kind::Stream(expect(plan, workload.choices())),
-            patience(plan),
-            interrupts,
-        )
-        .map_err(|error| unreachable_target(plan, &error))?;
-        match answer.reply.error {
-            None => answers.push((words, answer)),
-            // The server is there and may only be busy: the next try may go better.
-            Some(ErrorClass::Http5xx | ErrorClass::Http429) => failure = Some(answer),
-            Some(_) => return Err(cannot_work(plan, &answer)),
-        }
-    }
-    match (answers.is_empty(), failure) {
-        (true, Some(failure)) => Err(cannot_work(plan, &failure)),
-        (_, failure) => {
-            let mut found = findings(&answers, workload);
-            if let Some(failure) = failure {
-                found.notes.push(format!("a request of the probe failed: {}", said(&failure)));
-            }
-            Ok(found)
-        }
-    }
-}
-
-fn cannot_work(plan: &Plan, answer: &Answer) -> RunError {
-    let url = plan.target.endpoint.url();
-    let said = said(answer);
-    let class = answer.reply.error.map(ErrorClass::name).filter(|class| *class != said);
-    let class = class.map_or(String::new(), |class| format!("{class}: "));
-    let remedy = match answer.reply.error {
-        Some(ErrorClass::NotAStream) => {
-            "; the server answered without streaming, and lowrho measures streams: look at its options and at --extra-body"
-        }
-        _ => "; --no-probe starts the run all the same",
-    };
-    RunError::Target(format!("POST {url} failed at the probe: {class}{said}{remedy}"))
 }
 
 fn findings(answers: &[(u32, Answer)], workload: &Workload) -> Findings {

@@ -3,21 +3,46 @@
 //! It must not be told anything about the load.
 
 use super::RunError;
-use crate::plan::SimPlan;
+use super::address::from_here;
+use crate::plan::{Listen, Plan, SimPlan};
 use crate::report::Simulator;
+use crate::ring::Address;
 use crate::sim::{Sim, SimConfig, SimHandle, SimReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The simulator's configuration of a plan.
 #[must_use]
 pub fn config(plan: &SimPlan) -> SimConfig {
     SimConfig {
         script: plan.script.clone(),
-        address: plan.listen,
+        addresses: plan.listen.iter().map(address).collect(),
         cpus: plan.cpus.clone(),
         log: plan.log.as_ref().map(PathBuf::from),
     }
+}
+
+fn address(place: &Listen) -> Address {
+    match place {
+        Listen::Tcp(address) => (*address).into(),
+        Listen::Unix(path) => Address::Unix(Path::new(path).into()),
+    }
+}
+
+/// Makes the running simulator the target of `plan`: one server, at all the addresses that it listens on. Gives these.
+pub fn aim_at(sim: &SimHandle, plan: &mut Plan) -> Vec<Address> {
+    let addresses: Vec<Address> = sim.addresses().iter().map(from_here).collect();
+    let endpoint = &mut plan.target.endpoints[0];
+    match &addresses[0] {
+        Address::Tcp(address) => {
+            (endpoint.host, endpoint.port) = (address.ip().to_string(), address.port());
+        }
+        Address::Unix(path) => {
+            (endpoint.host, endpoint.port) = ("localhost".into(), 80);
+            endpoint.socket = Some(path.display().to_string());
+        }
+    }
+    addresses
 }
 
 /// Starts the simulator of a plan, if it has one.

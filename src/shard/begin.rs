@@ -14,7 +14,7 @@ use crate::workload::Request;
 use rustix::io::Errno;
 
 /// The outcome of a request that got no answer at all.
-fn unanswered(class: ErrorClass, detail: &str) -> Reply {
+pub(super) fn unanswered(class: ErrorClass, detail: &str) -> Reply {
     Reply {
         status: None,
         error: Some(class),
@@ -25,6 +25,7 @@ fn unanswered(class: ErrorClass, detail: &str) -> Reply {
         undecided_count: false,
         finish_reason: None,
         counters: Counters::default(),
+        retry_after_s: None,
         reusable: false,
     }
 }
@@ -55,13 +56,14 @@ impl Client {
         timeline.begun(now);
         self.gauge.begun();
         self.in_flight += 1;
-        match self.free_line(now) {
+        match self.free_line(timeline.asked().target, now) {
             Some(conn) => {
                 timeline.reused();
                 let flight = Flight::new(timeline, self.expect(true), ask.slot, now);
                 self.carry(ring, conn, flight, request);
             }
             None => {
+                self.make_room(ring);
                 self.connect_for(ring, Flight::new(timeline, self.expect(false), ask.slot, now), request, now)
             }
         }
@@ -80,6 +82,7 @@ impl Client {
             index: ask.due.index,
             shard: self.shard,
             stage: ask.due.stage,
+            target: self.orders.workload.target(ask.due.index),
             phase: ask.due.phase,
             due: ask.due.due,
             asked_output_tokens,
@@ -92,14 +95,19 @@ impl Client {
         Expect { api: self.orders.api, choices: self.orders.choices, reused }
     }
 
-    /// The free connection that was used last; those that their peers have closed are passed over.
-    fn free_line(&mut self, now: Instant) -> Option<Conn> {
-        while let Some(conn) = self.idle.take(now) {
+    /// The free connection to a server that was used last; those that their peers have closed are passed over.
+    pub(super) fn free_line(&mut self, target: u16, now: Instant) -> Option<Conn> {
+        while let Some(conn) = self.idle[usize::from(target)].take(now) {
             if matches!(self.lines.get(conn), Some(Line::Idle)) {
                 return Some(conn);
             }
         }
         None
+    }
+
+    /// How many ways there are to a request's server.
+    pub(super) fn ways_of(&self, flight: &Flight) -> usize {
+        self.orders.targets[usize::from(flight.asked().target)].count()
     }
 
     /// Opens a connection for a request.
@@ -110,7 +118,8 @@ impl Client {
         request: Request,
         now: Instant,
     ) {
-        match ring.connect(self.orders.address, None) {
+        let (address, from) = self.next_way(flight.asked().target);
+        match ring.connect(address, from) {
             Ok(conn) => {
                 self.deadlines.arm(conn.slot(), flight.deadline(&self.orders.timeouts).0);
                 self.lines.put(conn, Line::Connecting(flight, request));
@@ -124,12 +133,16 @@ impl Client {
 
     /// No connection could be had for a request.
     pub(super) fn cannot_connect(&mut self, flight: Flight, errno: Errno, now: Instant) {
+        let reply = unanswered(ErrorClass::Connect, &errno.to_string());
+        let Some(flight) = (if is_ours(errno) { Some(flight) } else { self.send_later(flight, &reply, now) })
+        else {
+            return;
+        };
         let (mut timeline, _, slot) = flight.into_parts();
         if is_ours(errno) {
             timeline.ours();
         }
-        let finished = timeline.finish(unanswered(ErrorClass::Connect, &errno.to_string()), now);
-        self.conclude(finished, slot, now);
+        self.conclude(timeline.finish(reply, now), slot, now);
     }
 
     /// Sends a request on a connection that is up.

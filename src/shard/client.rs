@@ -7,21 +7,23 @@ use super::control::{Control, Order, Standing};
 use super::deadlines::Deadlines;
 use super::idle::{Idle, Stale};
 use super::kept::Kept;
+use super::later::Later;
 use super::lines::{Line, Lines};
 use super::measured::Measured;
 use super::outbox::Outbox;
 use super::sinks::Sinks;
 use super::source::Ask;
+use super::ways::Ways;
 use crate::clock::CardClock;
-use crate::plan::Timeouts;
+use crate::plan::{Retry, Timeouts};
 use crate::record::{Bound, Finished, ShardGauge, Traffic, Window};
-use crate::ring::{Conn, JobClass, Ring, Task};
+use crate::ring::{Address, Conn, JobClass, Ring, Task};
 use crate::schedule::Schedule;
 use crate::time::{Instant, Phase, Span, StampClass};
 use crate::wire::Api;
 use crate::workload::{Request, Workload};
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// What all shards of a run share.
@@ -32,14 +34,20 @@ pub struct Orders {
     pub windows: Vec<Window>,
     /// What is sent.
     pub workload: Workload,
-    /// The server's address.
-    pub address: SocketAddr,
+    /// The ways to each server, in the order of their numbers; at least one.
+    pub targets: Vec<Ways>,
+    /// Whether requests share connections; else each has its own.
+    pub reuse: bool,
+    /// Whether what arrives is acknowledged at once.
+    pub quick_ack: bool,
     /// The dialect of the replies.
     pub api: Api,
     /// Choices asked for.
     pub choices: u16,
     /// How long each part of a request may take.
     pub timeouts: Timeouts,
+    /// Whether refused requests are sent again.
+    pub retry: Retry,
     /// How many shards there are.
     pub shards: u16,
     /// The most connections open at once, over all shards.
@@ -89,14 +97,19 @@ pub struct Client {
     pub(super) outbox: Outbox,
     waiting: VecDeque<Waiting>,
     pub(super) lines: Lines,
-    pub(super) idle: Idle<Conn>,
+    /// Of each server.
+    pub(super) idle: Vec<Idle<Conn>>,
+    /// Of each server: connections begun, so that its ways are taken in turn.
+    turns: Vec<usize>,
     pub(super) deadlines: Deadlines,
     pub(super) kept: Kept,
+    pub(super) later: Later,
     pub(super) in_flight: usize,
     pub(super) measured_open: usize,
     most_connections: usize,
     most_in_flight: usize,
     to_preconnect: usize,
+    preconnected: usize,
     pub(super) preconnecting: usize,
     order: Order,
     pub(super) gauge: Arc<ShardGauge>,
@@ -138,14 +151,18 @@ impl Client {
             outbox: Outbox::default(),
             waiting: VecDeque::new(),
             lines: Lines::default(),
-            idle: Idle::new(IDLE_LIMIT),
+            idle: orders.targets.iter().map(|_| Idle::new(IDLE_LIMIT)).collect(),
+            // Shards begin with different ways, for few connections to use many.
+            turns: vec![usize::from(shard); orders.targets.len()],
             deadlines: Deadlines::default(),
             kept: Kept::default(),
+            later: Later::default(),
             in_flight: 0,
             measured_open: 0,
             most_connections,
             most_in_flight,
             to_preconnect,
+            preconnected: 0,
             preconnecting: 0,
             order: Order::Send,
             gauge,
@@ -165,12 +182,17 @@ impl Client {
         self.order >= Order::Drain && self.in_flight == 0 && self.waiting.is_empty()
     }
 
+    /// Whether requests may still begin, or begin again.
+    pub(super) fn is_sending(&self) -> bool {
+        self.order == Order::Send
+    }
+
     /// When the client wants to be asked next.
     pub(super) fn next_wake(&self) -> Instant {
         let mut next = self.now + BEAT;
         let mut offer = |at: Option<Instant>| next = next.min(at.unwrap_or(Instant::NEVER));
         offer(self.deadlines.next());
-        offer(self.idle.stale_at());
+        self.idle.iter().for_each(|idle| offer(idle.stale_at()));
         match &self.measured {
             Some(Measured { source, .. }) => {
                 offer(source.next_due());
@@ -181,6 +203,7 @@ impl Client {
                 offer((self.to_preconnect > 0 && self.preconnecting < OPENING_AT_ONCE).then_some(self.now))
             }
         }
+        offer(self.later.next().filter(|_| self.has_connection()));
         offer((!self.waiting.is_empty() && self.has_room()).then_some(self.now));
         next
     }
@@ -197,6 +220,7 @@ impl Client {
         }
         self.send_next(ring, now)
             .or_else(|| self.expire_next(ring, now))
+            .or_else(|| self.send_refused(ring, now))
             .or_else(|| self.drop_stale(ring, now))
             .or_else(|| self.prepare_next(now))
             .or_else(|| self.give_interval(now))
@@ -227,7 +251,10 @@ impl Client {
     fn preconnect(&mut self, ring: &mut Ring<Request>) -> Option<Task> {
         if self.to_preconnect > 0 && self.preconnecting < OPENING_AT_ONCE {
             self.to_preconnect -= 1;
-            self.open_ahead(ring);
+            // For the first requests of this shard, so that each server has what it will need.
+            let nth = self.preconnected as u64 * u64::from(self.orders.shards) + u64::from(self.shard);
+            self.preconnected += 1;
+            self.open_ahead(ring, self.orders.workload.target(nth));
             return Some(Task { class: JobClass::Prepare, due: self.now });
         }
         if self.to_preconnect == 0 && self.preconnecting == 0 {
@@ -236,15 +263,24 @@ impl Client {
         None
     }
 
-    /// Opens a connection that no request asks for yet. One that cannot be had now is asked for again when a request
-    /// needs it, and its failure is that request's.
-    fn open_ahead(&mut self, ring: &mut Ring<Request>) {
-        if let Ok(conn) = ring.connect(self.orders.address, None) {
+    /// Opens a connection to a server that no request asks for yet. One that cannot be had now is asked for again when a
+    /// request needs it, and its failure is that request's.
+    fn open_ahead(&mut self, ring: &mut Ring<Request>, target: u16) {
+        let (address, from) = self.next_way(target);
+        if let Ok(conn) = ring.connect(address, from) {
             self.preconnecting += 1;
             let until = self.now + self.orders.timeouts.connect;
-            self.lines.put(conn, Line::Opening(until));
+            self.lines.put(conn, Line::Opening { target, until });
             self.deadlines.arm(conn.slot(), until);
         }
+    }
+
+    /// The way of the next connection to a server.
+    pub(super) fn next_way(&mut self, target: u16) -> (Address, Option<IpAddr>) {
+        let turn = &mut self.turns[usize::from(target)];
+        let (address, from) = self.orders.targets[usize::from(target)].nth(*turn);
+        *turn = turn.wrapping_add(1);
+        (address.clone(), from)
     }
 
     /// Begins the request that waits longest, or the next one that is due.
@@ -267,10 +303,27 @@ impl Client {
     }
 
     /// Whether one more request can be begun. (One that the peer has closed may still be listed as idle: then
-    /// [`Client::begin`] finds a free place in its stead.)
+    /// [`Client::begin`] finds a free place in its stead; and one to another server gives way.)
     fn has_room(&self) -> bool {
-        self.in_flight < self.most_in_flight
-            && (self.lines.open() < self.most_connections || self.idle.ready(self.now))
+        self.in_flight < self.most_in_flight && self.has_connection()
+    }
+
+    /// Whether there is a connection, or room for one more.
+    pub(super) fn has_connection(&self) -> bool {
+        self.lines.open() < self.most_connections || self.idle.iter().any(|idle| idle.ready(self.now))
+    }
+
+    /// Makes room for one more connection: where the pool is full, the longest idle of another server's goes.
+    pub(super) fn make_room(&mut self, ring: &mut Ring<Request>) {
+        while self.lines.open() >= self.most_connections {
+            let longest = self.idle.iter_mut().filter(|idle| idle.since().is_some());
+            let Some(conn) = longest.min_by_key(|idle| idle.since()).and_then(Idle::take_longest) else {
+                return;
+            };
+            if matches!(self.lines.get(conn), Some(Line::Idle)) {
+                self.hang_up(ring, conn);
+            }
+        }
     }
 
     fn prepare_next(&mut self, now: Instant) -> Option<Task> {
@@ -291,13 +344,14 @@ impl Client {
     }
 
     fn drop_stale(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
-        let Stale { conn, fresh } = self.idle.take_stale(now)?;
+        let stale = |(idle, target): (&mut Idle<Conn>, u16)| Some((idle.take_stale(now)?, target));
+        let (Stale { conn, fresh }, target) = self.idle.iter_mut().zip(0..).find_map(stale)?;
         if matches!(self.lines.get(conn), Some(Line::Idle)) {
             self.hang_up(ring, conn);
             // Opened ahead for a slot that a slow ramp has not come to yet: it finds another.
-            let ready = self.idle.fresh() + self.preconnecting;
+            let ready = self.idle.iter().map(Idle::fresh).sum::<usize>() + self.preconnecting;
             if fresh && self.measured.as_ref().is_some_and(|m| m.source.slots_to_begin() > ready) {
-                self.open_ahead(ring);
+                self.open_ahead(ring, target);
             }
         }
         Some(Task { class: JobClass::Timer, due: now })
@@ -318,7 +372,8 @@ impl Client {
     /// A request is over: it is counted, and its row sent on.
     pub(super) fn settle(&mut self, mut finished: Finished) {
         let measured = self.measured.as_mut().expect("requests are due after the start alone");
-        if measured.recorder.finish(&finished) == Some(false) {
+        let target = finished.record().target;
+        if measured.recorder(target).finish(&finished) == Some(false) {
             self.gauge.missed();
         }
         if self.orders.record_gaps {

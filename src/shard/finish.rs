@@ -2,15 +2,17 @@
 //!
 //! It must not begin a request, but for the one retry of a connection that turned out to be dead.
 
+use super::begin::unanswered;
 use super::client::Client;
 use super::flight::Flight;
+use super::later;
 use super::lines::Line;
 use super::source::Ask;
 use crate::record::{Finished, Record};
 use crate::ring::{Conn, Departure, End, JobClass, Read, Ring, Task};
 use crate::schedule::Due;
 use crate::time::{Instant, Span};
-use crate::wire::{Closed, ErrorClass, Progress};
+use crate::wire::{Closed, ErrorClass, Progress, Reply};
 use crate::workload::Request;
 use rustix::io::Errno;
 
@@ -21,12 +23,19 @@ impl Client {
     /// The first byte of the request on `conn` has left.
     pub(super) fn has_departed(&mut self, conn: Conn, departure: Departure) {
         if let Some(Line::Busy(flight)) = self.lines.get(conn) {
-            if flight.timeline.sent().is_none() {
+            if flight.left().is_none() {
                 self.traffic.sent(conn.slot(), &flight.timeline, departure.before);
             }
             flight.departed(departure);
             let (at, _) = flight.deadline(&self.orders.timeouts);
             self.deadlines.arm(conn.slot(), at);
+        }
+    }
+
+    /// The kernel has all of the request on `conn`.
+    pub(super) fn has_sent(&mut self, conn: Conn) {
+        if let Some(Line::Busy(flight)) = self.lines.get(conn) {
+            flight.sent();
         }
     }
 
@@ -39,21 +48,26 @@ impl Client {
         now: Instant,
     ) {
         match (self.lines.take(conn), result) {
-            (Some(Line::Opening(_)), Ok(())) => {
+            (Some(Line::Opening { target, .. }), Ok(())) => {
                 self.preconnecting -= 1;
                 self.lines.put(conn, Line::Idle);
-                self.idle.put_fresh(conn, now);
+                self.idle[usize::from(target)].put_fresh(conn, now);
             }
-            (Some(Line::Opening(_)), Err(_)) => {
+            (Some(Line::Opening { .. }), Err(_)) => {
                 self.preconnecting -= 1;
                 ring.close(conn);
             }
             (Some(Line::Connecting(mut flight, request)), Ok(())) => {
-                flight.timeline.connected(now);
+                flight.connected(now);
                 self.carry(ring, conn, flight, request);
             }
-            (Some(Line::Connecting(flight, request)), Err(errno)) => {
+            (Some(Line::Connecting(mut flight, request)), Err(errno)) => {
                 ring.close(conn);
+                // The ports of this way are used up, and another may have some.
+                if errno == Errno::ADDRNOTAVAIL && flight.may_take_another_way(self.ways_of(&flight)) {
+                    self.connect_for(ring, flight, request, now);
+                    return;
+                }
                 self.outbox.put_back(request);
                 self.cannot_connect(flight, errno, now);
             }
@@ -64,6 +78,9 @@ impl Client {
 
     /// Bytes arrived on `conn`.
     pub(super) fn has_read(&mut self, ring: &mut Ring<Request>, conn: Conn, read: Read<'_>) {
+        if self.orders.quick_ack {
+            ring.acknowledge(conn);
+        }
         let Some(Line::Busy(flight)) = self.lines.get(conn) else {
             // Bytes that nobody asked for (a 408 of a server that is about to close): the connection cannot be trusted.
             if matches!(self.lines.get(conn), Some(Line::Idle)) {
@@ -87,7 +104,7 @@ impl Client {
             flight.closed(Closed::Crowded, read.arrival.stamp);
         }
         if let Some(measured) = &mut self.measured {
-            measured.recorder.read(read.arrival.stamp, read.bytes.len());
+            measured.recorder(flight.asked().target).read(read.arrival.stamp, read.bytes.len());
         }
         self.gauge.tokens(u64::from(tokens));
         match progress {
@@ -139,11 +156,11 @@ impl Client {
         let task = Some(Task { class: JobClass::Timer, due });
         let Some(conn) = self.lines.at(slot) else { return task };
         match self.lines.get(conn) {
-            Some(Line::Opening(until)) if *until <= now => {
+            Some(Line::Opening { until, .. }) if *until <= now => {
                 self.preconnecting -= 1;
                 self.hang_up(ring, conn);
             }
-            Some(Line::Opening(until)) => self.deadlines.arm(slot, *until),
+            Some(Line::Opening { until, .. }) => self.deadlines.arm(slot, *until),
             Some(Line::Connecting(flight, _) | Line::Busy(flight)) => {
                 let (at, class) = flight.deadline(&self.orders.timeouts);
                 if at > now {
@@ -161,6 +178,11 @@ impl Client {
     /// Cancels everything in flight.
     pub(super) fn cancel_all(&mut self, ring: &mut Ring<Request>) {
         let now = self.now;
+        for flight in self.later.take_all() {
+            let (timeline, _, slot) = flight.into_parts();
+            let reply = unanswered(ErrorClass::Cancelled, "the run ended before it was sent again");
+            self.conclude(timeline.finish(reply, now), slot, now);
+        }
         for conn in self.lines.all() {
             match self.lines.get(conn) {
                 Some(Line::Connecting(flight, _) | Line::Busy(flight)) => {
@@ -183,21 +205,59 @@ impl Client {
             line => unreachable!("only a request can end: {line:?}"),
         };
         self.kept.freed(flight.counted());
-        let (timeline, response, slot) = flight.into_parts();
-        let reply = response.reply();
-        if let Some(keep_alive_s) = response.keep_alive_s() {
-            self.idle.lower_limit(Span::from_s(i64::from(keep_alive_s)));
+        let (reply, keep_alive_s) = flight.reply();
+        let idle = &mut self.idle[usize::from(flight.asked().target)];
+        if let Some(keep_alive_s) = keep_alive_s {
+            idle.lower_limit(Span::from_s(i64::from(keep_alive_s)));
         }
-        // 408: the server gave the connection up, and says so too late for one who has asked again.
-        if reply.reusable && reply.status != Some(408) {
+        // 408: the server gave the connection up, and says so too late for one who has asked again. And while the request is
+        // still being sent, what follows it would be read as its rest.
+        let is_free = reply.reusable && reply.status != Some(408) && flight.is_sent();
+        if self.orders.reuse && is_free {
+            idle.put(conn, self.now.max(at));
             self.lines.put(conn, Line::Idle);
-            self.idle.put(conn, self.now.max(at));
         } else {
             ring.close(conn);
         }
+        let Some(flight) = self.send_later(flight, &reply, self.now.max(at)) else { return };
+        let (timeline, _, slot) = flight.into_parts();
         let finished = timeline.finish(reply, at);
         self.traffic.over(conn.slot(), &finished);
         self.conclude(finished, slot, at);
+    }
+
+    /// Keeps a refused request to send it again, where the user wants that; else gives it back.
+    pub(super) fn send_later(&mut self, mut flight: Flight, reply: &Reply, now: Instant) -> Option<Flight> {
+        let wait = later::wait(&self.orders.retry, flight.attempts(), reply).filter(|_| self.is_sending());
+        match wait.map(|wait| now + wait).filter(|at| *at < flight.ends_at(&self.orders.timeouts)) {
+            None => Some(flight),
+            Some(at) => {
+                flight.put_off(self.expect(false));
+                self.later.put(at, flight);
+                None
+            }
+        }
+    }
+
+    /// Sends a refused request again that has waited long enough.
+    pub(super) fn send_refused(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+        if !self.has_connection() {
+            return None;
+        }
+        let (due, mut flight) = self.later.pop(now)?;
+        let request = self.outbox.again(&self.orders.workload, flight.asked().index);
+        match self.free_line(flight.asked().target, now) {
+            Some(conn) => {
+                flight.tries(self.expect(true), now);
+                self.carry(ring, conn, flight, request);
+            }
+            None => {
+                flight.tries(self.expect(false), now);
+                self.make_room(ring);
+                self.connect_for(ring, flight, request, now);
+            }
+        }
+        Some(Task { class: JobClass::Send, due })
     }
 
     /// Counts a request that was begun, and lets its slot of a closed loop go on.
@@ -226,7 +286,7 @@ impl Flight {
     /// Whether the connection died before a byte of the answer, after it had carried others, and soon: once, that is no
     /// failure of the server's but the known race of keep-alive. Later it is a server that died over its work.
     fn may_be_sent_again(&self, now: Instant) -> bool {
-        let soon = self.timeline.sent().is_none_or(|sent| now - sent < STALE_WITHIN);
+        let soon = self.left().is_none_or(|left| now - left < STALE_WITHIN);
         self.was_reused() && self.is_unanswered() && !self.was_sent_again() && soon
     }
 }

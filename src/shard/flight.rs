@@ -6,7 +6,7 @@ use crate::plan::Timeouts;
 use crate::record::{Asked, Timeline};
 use crate::ring::{Departure, Read};
 use crate::time::{Arrival, Instant, Span, StampClass};
-use crate::wire::{Closed, ErrorClass, Expect, Progress, Response};
+use crate::wire::{Closed, ErrorClass, Expect, Progress, Reply, Response};
 
 /// How long a body may stay open after `[DONE]`: servers send the zero chunk within microseconds, and a connection
 /// that is not drained cannot be reused.
@@ -26,8 +26,14 @@ pub struct Flight {
     pub timeline: Timeline,
     response: Response,
     begun: Instant,
-    /// When this try began: the first, or the one on a fresh connection.
+    /// When this try began: the first, the one on a fresh connection, or one after a refusal.
     tried: Instant,
+    /// When this try's first byte left.
+    left: Option<Instant>,
+    /// The kernel has all of this try.
+    is_sent: bool,
+    /// Tries that were refused.
+    refusals: u8,
     /// The terminal event came: nothing but the body's end is waited for.
     draining: Option<Instant>,
     slot: u32,
@@ -35,6 +41,8 @@ pub struct Flight {
     counted: usize,
     reused: bool,
     sent_again: bool,
+    /// Ways that had no port left.
+    vain_ways: u16,
 }
 
 impl Flight {
@@ -46,18 +54,58 @@ impl Flight {
             response,
             begun,
             tried: begun,
+            left: None,
+            is_sent: false,
+            refusals: 0,
             draining: None,
             slot,
             counted: 0,
             reused: expect.reused,
             sent_again: false,
+            vain_ways: 0,
         }
     }
 
     /// The same request again, on a fresh connection: the one it was sent on turned out to be dead.
     pub fn again(mut self, expect: Expect, now: Instant) -> Self {
-        self.timeline.retry();
-        Self { sent_again: true, tried: now, ..Self::new(self.timeline, expect, self.slot, self.begun) }
+        if self.refusals == 0 {
+            self.timeline.retry();
+        } else {
+            self.timeline.refused();
+        }
+        let (refusals, tried) = (self.refusals, now);
+        Self { sent_again: true, tried, refusals, ..Self::new(self.timeline, expect, self.slot, self.begun) }
+    }
+
+    /// It was refused, and will be tried again: what was heard is forgotten, what was timed stays.
+    pub fn put_off(&mut self, expect: Expect) {
+        self.timeline.refused();
+        self.response = Response::new(expect);
+        (self.draining, self.left, self.is_sent, self.counted) = (None, None, false, 0);
+        self.refusals = self.refusals.saturating_add(1);
+    }
+
+    /// The next try after a refusal begins.
+    pub fn tries(&mut self, expect: Expect, now: Instant) {
+        self.response = Response::new(expect);
+        (self.reused, self.sent_again, self.vain_ways, self.tried) = (expect.reused, false, 0, now);
+    }
+
+    /// How often it was refused.
+    pub const fn attempts(&self) -> u8 {
+        self.refusals
+    }
+
+    /// When it is over at the latest.
+    pub fn ends_at(&self, timeouts: &Timeouts) -> Instant {
+        self.begun + timeouts.total
+    }
+
+    /// Its connection is up: what counts is the first try's.
+    pub fn connected(&mut self, now: Instant) {
+        if self.refusals == 0 {
+            self.timeline.connected(now);
+        }
     }
 
     /// What was asked.
@@ -68,6 +116,27 @@ impl Flight {
     /// The first byte has left.
     pub fn departed(&mut self, departure: Departure) {
         self.timeline.departed(departure.before, departure.after);
+        self.left.get_or_insert(departure.before);
+    }
+
+    /// When this try's first byte left, if it did.
+    pub const fn left(&self) -> Option<Instant> {
+        self.left
+    }
+
+    /// The kernel has all of it.
+    pub fn sent(&mut self) {
+        self.is_sent = true;
+    }
+
+    /// Whether the kernel has all of it.
+    pub const fn is_sent(&self) -> bool {
+        self.is_sent
+    }
+
+    /// How it ended, once it did; and for how many seconds the server keeps an idle connection.
+    pub fn reply(&self) -> (Reply, Option<u32>) {
+        (self.response.reply(), self.response.keep_alive_s())
     }
 
     /// Takes one read; answers whether the response is over, and how many tokens it brought.
@@ -101,8 +170,14 @@ impl Flight {
 
     /// Whether these first bytes arrived, by the kernel's stamp, before the request had left.
     pub fn is_unasked(&self, arrival: Arrival) -> bool {
-        let early = self.timeline.sent().is_none_or(|sent| arrival.stamp < sent);
+        let early = self.left.is_none_or(|left| arrival.stamp < left);
         self.is_unanswered() && early && arrival.class != StampClass::User
+    }
+
+    /// One way had no port left: whether another of so many is to be tried.
+    pub fn may_take_another_way(&mut self, ways: usize) -> bool {
+        self.vain_ways = self.vain_ways.saturating_add(1);
+        usize::from(self.vain_ways) < ways
     }
 
     /// Whether not a byte has come back.
@@ -127,7 +202,7 @@ impl Flight {
                 deadline = (at, class);
             }
         };
-        let Some(sent) = self.timeline.sent() else {
+        let Some(sent) = self.left else {
             offer(self.tried + timeouts.connect, ErrorClass::TimeoutConnect);
             return deadline;
         };
@@ -187,6 +262,7 @@ mod tests {
         let asked = Asked {
             index: 0,
             shard: 0,
+            target: 0,
             stage: 0,
             phase: Phase::Measured,
             due: START,

@@ -45,7 +45,10 @@ impl Handler for Client {
         self.has_departed(conn, departure);
     }
 
-    fn sent(&mut self, _ring: &mut Ring<Request>, _conn: Conn, payload: Request, _result: Result<(), Errno>) {
+    fn sent(&mut self, _ring: &mut Ring<Request>, conn: Conn, payload: Request, result: Result<(), Errno>) {
+        if result.is_ok() {
+            self.has_sent(conn);
+        }
         // A failed send is told by the connection's end too; what the server said before it (an early 413) comes first.
         self.outbox.put_back(payload);
     }

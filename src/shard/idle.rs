@@ -70,6 +70,18 @@ impl<C> Idle<C> {
         self.fresh.len()
     }
 
+    /// Since when the one waits that has waited longest.
+    #[must_use]
+    pub fn since(&self) -> Option<Instant> {
+        [&self.used, &self.fresh].into_iter().filter_map(front).min()
+    }
+
+    /// The one that has waited longest, to be given up.
+    pub fn take_longest(&mut self) -> Option<C> {
+        let longest = [&mut self.used, &mut self.fresh].into_iter().filter(|of| !of.is_empty());
+        longest.min_by_key(|of| front(of))?.pop_front().map(|(conn, _)| conn)
+    }
+
     /// The server says that it closes idle connections after `keep_alive`: none is used in its last second.
     pub fn lower_limit(&mut self, keep_alive: Span) {
         self.limit = self.limit.min((keep_alive - Span::from_s(1)).max(Span::ZERO));
@@ -94,6 +106,11 @@ impl<C> Idle<C> {
         };
         [at(&self.used, self.limit), at(&self.fresh, FRESH_LIMIT)].into_iter().flatten().min()
     }
+}
+
+/// Since when its first one waits.
+fn front<C>(of: &VecDeque<(C, Instant)>) -> Option<Instant> {
+    of.front().map(|(_, since)| *since)
 }
 
 /// Whether the connection that would be taken may still be used.
@@ -121,6 +138,16 @@ mod tests {
         idle.put(2, at_s(1));
         let taken: Vec<_> = std::iter::from_fn(|| idle.take(at_s(2))).collect();
         assert_eq!(taken, [2, 1, 0]);
+    }
+
+    #[test]
+    fn the_one_that_has_waited_longest_gives_way_used_or_not() {
+        let mut idle = idle();
+        idle.put(1, at_s(1));
+        idle.put_fresh(0, at_s(2));
+        idle.put(2, at_s(3));
+        let waited = std::iter::from_fn(|| Some((idle.since()?, idle.take_longest()?)));
+        assert_eq!(waited.collect::<Vec<_>>(), [(at_s(1), 1), (at_s(2), 0), (at_s(3), 2)]);
     }
 
     #[test]

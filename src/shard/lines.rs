@@ -10,8 +10,13 @@ use crate::workload::Request;
 /// What a connection is doing.
 #[derive(Debug)]
 pub enum Line {
-    /// It is being made ahead of any request, until then at the latest.
-    Opening(Instant),
+    /// It is being made ahead of any request to a server.
+    Opening {
+        /// The server.
+        target: u16,
+        /// When it is given up.
+        until: Instant,
+    },
     /// It is being made for a request.
     Connecting(Flight, Request),
     /// It is up and free.

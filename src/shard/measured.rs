@@ -15,8 +15,8 @@ pub const INTERVAL: Span = Span::from_s(1);
 pub struct Measured {
     /// What is due.
     pub source: Source,
-    /// Statistics of finished requests.
-    pub recorder: Recorder,
+    /// Statistics of finished requests, of each server.
+    pub recorders: Vec<Recorder>,
     /// The shard as a queue.
     pub audit: Audit,
     start: Instant,
@@ -31,11 +31,19 @@ impl Measured {
         let windows = placed(schedule, windows, start);
         Self {
             source: Source::new(&schedule.starting_at(start), shard, *shards),
-            recorder: Recorder::judging(&windows, bounds),
+            recorders: orders.targets.iter().map(|_| Recorder::judging(&windows, bounds)).collect(),
             audit: Audit::new(&windows),
             start,
             intervals: 0,
         }
+    }
+
+    /// The statistics of one server.
+    ///
+    /// # Panics
+    /// When there is no such server.
+    pub fn recorder(&mut self, target: u16) -> &mut Recorder {
+        &mut self.recorders[usize::from(target)]
     }
 
     /// When the interval that is going on ends.
@@ -47,7 +55,13 @@ impl Measured {
     /// What finished since the last call, and the number of the interval (from 0) that it belongs to.
     pub fn take_interval(&mut self) -> (u32, Interval) {
         let mut interval = Interval::default();
-        self.recorder.exchange_interval(&mut interval);
+        let (first, others) = self.recorders.split_first_mut().expect("there is a server");
+        first.exchange_interval(&mut interval);
+        for other in others {
+            let mut more = Interval::default();
+            other.exchange_interval(&mut more);
+            interval.merge(&more);
+        }
         self.intervals += 1;
         (self.intervals - 1, interval)
     }

@@ -2,7 +2,7 @@
 //!
 //! It must not hold what the server plays: that is the script.
 
-use crate::ring::{CoreError, RingConfig, RingError};
+use crate::ring::{Address, CoreError, RingConfig, RingError};
 use crate::script::Script;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 pub struct SimConfig {
     /// What it plays.
     pub script: Script,
-    /// Where it listens; port 0 = any free one.
-    pub address: SocketAddr,
+    /// Where it listens, at least one; port 0 = any free one.
+    pub addresses: Vec<Address>,
     /// The CPU of each shard; empty = one shard that is pinned nowhere.
     pub cpus: Vec<usize>,
     /// File for the log of the truth.
@@ -25,7 +25,7 @@ impl Default for SimConfig {
     fn default() -> Self {
         Self {
             script: Script::default(),
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            addresses: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()],
             cpus: Vec::new(),
             log: None,
         }
@@ -46,6 +46,14 @@ impl SimConfig {
         }
         if self.shards() > 1 && self.script.engine.is_one_queue() {
             return wrong(format!("--engine {} is one queue: give it one CPU", self.script.engine));
+        }
+        if self.addresses.is_empty() {
+            return wrong("--listen names no address: one at least".into());
+        }
+        let local = self.addresses.iter().find(|address| address.path().is_some());
+        if let Some(local) = local.filter(|_| self.shards() > 1) {
+            // The kernel spreads the connections of a port over its listeners, and those of a path over none.
+            return wrong(format!("--listen {local} is served by one shard: give one of --cpus, or a port"));
         }
         let shards = u32::try_from(self.shards()).unwrap_or(u32::MAX);
         if let Some(places) = self.script.max_running.filter(|places| *places < shards) {

@@ -1,4 +1,4 @@
-//! Starting and stopping a simulator: a thread per CPU, all on one address.
+//! Starting and stopping a simulator: a thread per CPU, all on the same addresses.
 //!
 //! It must not outlive its handle: dropping it stops the shards.
 
@@ -7,7 +7,7 @@ use super::host::Host;
 use super::ledger::{Ledger, Scribe};
 use super::report::{ShardReport, SimReport};
 use crate::clock;
-use crate::ring::{Coalesce, Core, PortUse, PumpConfig, RingConfig};
+use crate::ring::{Address, Coalesce, Core, PortUse, PumpConfig, RingConfig};
 use crate::script::{Meter, Script, Seat, Server};
 use crate::time::Span;
 use crossbeam_channel::{Sender, bounded};
@@ -25,7 +25,7 @@ pub struct Sim;
 
 /// A running simulator; dropping it stops it.
 pub struct SimHandle {
-    address: SocketAddr,
+    addresses: Vec<Address>,
     meters: Arc<[Meter]>,
     stop: Arc<AtomicBool>,
     shards: Vec<JoinHandle<ShardReport>>,
@@ -45,7 +45,7 @@ impl Sim {
         };
         let count = config.shards();
         let mut handle = SimHandle {
-            address: config.address,
+            addresses: config.addresses.clone(),
             meters: (0..count).map(|_| Meter::default()).collect(),
             stop: Arc::new(AtomicBool::new(false)),
             shards: Vec::with_capacity(count),
@@ -64,8 +64,8 @@ impl Sim {
                     marking: ledger.is_some(),
                 },
                 cpu: config.cpus.get(shard).copied(),
-                // The first has found a port for all.
-                address: handle.address,
+                // The first has found the ports for all.
+                addresses: handle.addresses.clone(),
                 port: if count == 1 { PortUse::Own } else { PortUse::Shared },
                 ring: config.ring(),
                 ledger: ledger.clone(),
@@ -76,7 +76,7 @@ impl Sim {
                 .spawn(move || seat.serve(&told))
                 .map_err(|error| SimError::Thread(error.to_string()))?;
             match listening.recv() {
-                Ok(Ok(address)) => handle.address = address,
+                Ok(Ok(addresses)) => handle.addresses = addresses,
                 Ok(Err(error)) => return Err(error),
                 Err(_) => return Err(SimError::Thread("it ended before it listened".into())),
             }
@@ -89,8 +89,17 @@ impl Sim {
 impl SimHandle {
     /// Where it listens.
     #[must_use]
-    pub const fn address(&self) -> SocketAddr {
-        self.address
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// The first internet address that it listens on.
+    ///
+    /// # Panics
+    /// When it listens on Unix sockets alone.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.addresses.iter().find_map(Address::tcp).expect("it listens on the internet too")
     }
 
     /// Tells the shards to stop; they do within 50 ms, whatever is under way.
@@ -130,7 +139,7 @@ struct Shard {
     script: Script,
     seat: Seat,
     cpu: Option<usize>,
-    address: SocketAddr,
+    addresses: Vec<Address>,
     port: PortUse,
     ring: RingConfig,
     ledger: Option<Ledger>,
@@ -138,7 +147,7 @@ struct Shard {
 }
 
 impl Shard {
-    fn serve(self, told: &Sender<Result<SocketAddr, SimError>>) -> ShardReport {
+    fn serve(self, told: &Sender<Result<Vec<Address>, SimError>>) -> ShardReport {
         let meters = Arc::clone(&self.seat.meters);
         let shard = self.seat.shard;
         let mut host = Host::new(Server::new(self.script, self.seat), self.ledger);
@@ -151,13 +160,16 @@ impl Shard {
             card: None,
         };
         let begun = Core::new(self.cpu, &self.ring, pump).map_err(SimError::Core).and_then(|mut core| {
-            let address = core.pump().ring_mut().listen(self.address, self.port).map_err(SimError::Listen)?;
-            Ok((core, address))
+            let ring = core.pump().ring_mut();
+            let listen = |address: &Address| ring.listen(address, self.port);
+            let real: Vec<Address> =
+                self.addresses.iter().map(listen).collect::<Result<_, _>>().map_err(SimError::Listen)?;
+            Ok((core, real))
         });
         // The starter waits for this word; if it is gone, so is our handle, and `stop` is set.
         let accepts_failed = match begun {
-            Ok((mut core, address)) => {
-                let _ = told.send(Ok(address));
+            Ok((mut core, addresses)) => {
+                let _ = told.send(Ok(addresses));
                 core.run(&mut host, |_, _| self.stop.load(Relaxed));
                 core.pump().ring().counters().accepts_failed
             }

@@ -22,6 +22,8 @@ pub(super) struct Head {
     pub(super) coding: Coding,
     /// Seconds that the server keeps an idle connection.
     pub(super) keep_alive_s: Option<u32>,
+    /// Seconds after which the server wants to be asked again (RFC 9110, 10.2.3); a date is not read.
+    pub(super) retry_after_s: Option<u32>,
     /// Where a redirect leads.
     pub(super) location: Option<Box<str>>,
 }
@@ -134,6 +136,7 @@ fn read(status: u16, http_1_1: bool, headers: &[httparse::Header<'_>]) -> Parsed
         media: Media::Unsaid,
         coding: Coding::Identity,
         keep_alive_s: None,
+        retry_after_s: None,
         location: None,
     };
     let (mut length, mut lengths_differ) = (None, false);
@@ -167,6 +170,8 @@ fn read(status: u16, http_1_1: bool, headers: &[httparse::Header<'_>]) -> Parsed
             });
             let timeout = timeout.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
             head.keep_alive_s = timeout.or(head.keep_alive_s);
+        } else if is("retry-after") {
+            head.retry_after_s = decimal(value).map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
         } else if is("content-type") {
             head.media = media(value);
         } else if is("content-encoding") {
@@ -247,6 +252,14 @@ mod tests {
 
     fn with(headers: &str) -> Head {
         head(&format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n"))
+    }
+
+    #[test]
+    fn retry_after_is_read_in_seconds() {
+        assert_eq!(with("Retry-After: 7").retry_after_s, Some(7));
+        assert_eq!(with("retry-after:  99999999999 ").retry_after_s, Some(u32::MAX));
+        assert_eq!(with("Retry-After: Fri, 31 Dec 1999 23:59:59 GMT").retry_after_s, None);
+        assert_eq!(with("A: b").retry_after_s, None);
     }
 
     #[test]

@@ -265,6 +265,8 @@ pub struct Reply {
     pub finish_reason: Option<FinishReason>,
     /// What was tolerated.
     pub counters: Counters,
+    /// Seconds after which a server that refused wants to be asked again (`Retry-After`), where it says so.
+    pub retry_after_s: Option<u32>,
     /// Whether the connection may carry another request.
     pub reusable: bool,
 }

@@ -95,6 +95,17 @@ impl RequestHead {
         Ok(Self { fixed: fixed.into(), numbered: run.is_some(), bodied })
     }
 
+    /// The same head, saying that the connection is not to be used again (RFC 9112, 9.6).
+    #[must_use]
+    pub fn closing(mut self) -> Self {
+        // Before the index, which ends what is fixed.
+        let first_line = memchr::memchr(b'\n', &self.fixed).map_or(0, |at| at + 1);
+        let mut fixed = self.fixed.into_vec();
+        fixed.splice(first_line..first_line, *b"Connection: close\r\n");
+        self.fixed = fixed.into();
+        self
+    }
+
     /// Appends the whole head of request `index`, whose body has `length` bytes.
     pub fn write(&self, index: u64, length: usize, into: &mut Vec<u8>) {
         into.extend_from_slice(&self.fixed);
@@ -222,6 +233,16 @@ mod tests {
              Authorization: Bearer k\r\nx-request-id: run-7\r\nContent-Length: 42\r\n\r\n"
         );
         assert_eq!(written(&common(&[])), expected);
+    }
+
+    #[test]
+    fn a_connection_that_is_not_used_again_is_said_to_close() {
+        let mut bytes = Vec::new();
+        RequestHead::new(&common(&[])).unwrap().closing().write(7, 42, &mut bytes);
+        let text = String::from_utf8(bytes).unwrap();
+        let usual = written(&common(&[]));
+        assert_eq!(text.replacen("Connection: close\r\n", "", 1), usual);
+        assert!(text.starts_with("POST /v1/chat/completions HTTP/1.1\r\nConnection: close\r\n"), "{text}");
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub struct Response {
     /// Bytes read since the outcome was known.
     drained: usize,
     keep_alive_s: Option<u32>,
+    retry_after_s: Option<u32>,
     status: Option<u16>,
     expect: Expect,
     unary: bool,
@@ -71,6 +72,7 @@ impl Response {
             reads: 0,
             drained: 0,
             keep_alive_s: None,
+            retry_after_s: None,
             status: None,
             expect,
             unary: false,
@@ -181,7 +183,7 @@ impl Response {
         self.status = Some(head.status);
         self.framing = head.framing;
         self.persistent = head.persistent;
-        self.keep_alive_s = head.keep_alive_s;
+        (self.keep_alive_s, self.retry_after_s) = (head.keep_alive_s, head.retry_after_s);
         hear.heard(Heard::Head { status: head.status });
         let refusal = content::refusal(head.status);
         self.content = Content::promised(refusal, head.media, self.unary);
@@ -437,6 +439,7 @@ impl Response {
             undecided_count: tally.undecided_count(),
             finish_reason: tally.finish_reason.clone(),
             counters,
+            retry_after_s: self.retry_after_s.filter(|_| error.is_some()),
             reusable: self.whole && self.persistent && !self.surplus,
         }
     }

@@ -1,8 +1,10 @@
-//! A file of prompts: one JSON object a line, `{"prompt": ...}` or `{"messages": [...]}`, and `"output_tokens"` if wanted.
+//! A file of prompts: one JSON object a line, `{"prompt": ...}` or `{"messages": [...]}`, and `"output_tokens"` and
+//! `"session"` if wanted.
 //! It must not open the file: the text is handed in.
 
 use super::tokens::{LONGEST_OUTPUT, of_characters};
 use super::{InputTokens, WorkloadError};
+use crate::random::{Purpose, Stream};
 use crate::wire::Api;
 use serde_json::Value;
 use std::ops::Range;
@@ -17,6 +19,7 @@ struct Line {
     /// The value of `prompt` or of `messages`.
     asked: Value,
     output_tokens: Option<u32>,
+    session: Option<String>,
 }
 
 /// One prompt as it is sent.
@@ -26,6 +29,8 @@ pub(super) struct Entry {
     pub(super) json: Range<u32>,
     pub(super) output_tokens: Option<u32>,
     pub(super) input: InputTokens,
+    /// What a sticky route goes by: that of its session, else of its own.
+    pub(super) key: u64,
 }
 
 impl Prompts {
@@ -39,7 +44,7 @@ impl Prompts {
             read(line, number).map_err(|why| {
                 WorkloadError::new(format!(
                     "line {number}: {why}; a line is {{\"prompt\": \"...\"}} or {{\"messages\": [...]}}, \
-                     with \"output_tokens\": N if wanted"
+                     with \"output_tokens\": N and \"session\": NAME if wanted"
                 ))
             })
         });
@@ -65,7 +70,7 @@ impl Prompts {
                 .map_err(|_| WorkloadError::new("the prompts take over 4 GiB: use fewer"))
         };
         let mut entries = Vec::with_capacity(self.0.len());
-        for line in &self.0 {
+        for (line, nth) in self.0.iter().zip(0..) {
             let begin = place(&bytes)?;
             let json = match (api, &line.asked) {
                 (Api::Chat, Value::String(text)) => {
@@ -86,6 +91,10 @@ impl Prompts {
                 json: begin..place(&bytes)?,
                 output_tokens: line.output_tokens,
                 input: InputTokens { count, exact: false },
+                key: line
+                    .session
+                    .as_ref()
+                    .map_or(nth, |session| Stream::key(0, Purpose::named(session), u64::MAX)),
             });
         }
         Ok((bytes, entries))
@@ -118,7 +127,13 @@ fn read(line: &str, number: usize) -> Result<Line, String> {
             Some(count.ok_or_else(|| format!("\"output_tokens\" is not a number of 1 to {LONGEST_OUTPUT}"))?)
         }
     };
-    Ok(Line { number, asked, output_tokens })
+    let session = match object.remove("session") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(session)) => Some(session),
+        Some(Value::Number(session)) => Some(session.to_string()),
+        Some(_) => return Err("\"session\" is neither a text nor a number".into()),
+    };
+    Ok(Line { number, asked, output_tokens, session })
 }
 
 /// Characters of all text in a prompt, roles and other short words aside.
@@ -169,12 +184,25 @@ mod tests {
             ("{\"messages\": [{\"content\": \"x\"}]}", "with a \"role\""),
             ("{\"prompt\": \"a\", \"output_tokens\": 0}", "1 to 10000000"),
             ("{\"prompt\": \"a\", \"output_tokens\": 1.5}", "\"output_tokens\" is not a number"),
+            ("{\"prompt\": \"a\", \"session\": []}", "\"session\" is neither"),
         ] {
             let error =
                 Prompts::parse(&format!("{{\"prompt\":\"ok\"}}\n\n{line}\n")).unwrap_err().to_string();
             assert!(error.starts_with("line 3: ") && error.contains(words), "{error}");
         }
         assert!(Prompts::parse(" \n\n").unwrap_err().to_string().contains("no prompt"));
+    }
+
+    #[test]
+    fn lines_of_one_session_have_one_key_and_others_have_their_own() {
+        let text = r#"{"prompt": "a", "session": "x"}
+            {"prompt": "b"}
+            {"prompt": "c", "session": "x"}
+            {"prompt": "d", "session": 7}"#;
+        let (_, entries) = Prompts::parse(text).unwrap().write(Api::Completions).unwrap();
+        let keys: Vec<u64> = entries.iter().map(|entry| entry.key).collect();
+        assert_eq!((keys[0], keys[1]), (keys[2], 1));
+        assert!(keys[3] != keys[0] && keys[3] != keys[1]);
     }
 
     proptest! {

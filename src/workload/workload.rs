@@ -5,7 +5,7 @@ use super::prompts::Entry;
 use super::synthetic::Synthetic;
 use super::template::{Output, Template};
 use super::tokens::{self, LONGEST_INPUT, LONGEST_OUTPUT};
-use super::{InputTokens, PromptForm, Prompts, Request, TokenFit, WorkloadError};
+use super::{InputTokens, PromptForm, Prompts, Request, Route, TokenFit, WorkloadError};
 use crate::random::{Counts, Purpose, Stream};
 use crate::wire::{Api, RequestHead};
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct WorkloadSpec {
     /// The dialect.
     pub api: Api,
-    /// The HTTP head that all requests share.
+    /// The HTTP head that all requests share, as long as there is one server ([`Workload::routed`]).
     pub head: RequestHead,
     /// The model's name.
     pub model: String,
@@ -53,7 +53,9 @@ pub enum Source {
 /// Everything that is needed to write request `index`. Cheap to clone: what is large is shared.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    head: RequestHead,
+    /// Of each server, in order.
+    heads: Arc<[RequestHead]>,
+    route: Route,
     seed: u64,
     output_tokens: Counts,
     template: Template,
@@ -92,8 +94,33 @@ impl Workload {
                 (Material::File(entries.into()), bytes.into())
             }
         };
-        let head = spec.head.clone();
-        Ok(Self { head, seed: spec.seed, output_tokens: spec.output_tokens, template, prompts, shared })
+        Ok(Self {
+            heads: [spec.head.clone()].into(),
+            route: Route::only(),
+            seed: spec.seed,
+            output_tokens: spec.output_tokens,
+            template,
+            prompts,
+            shared,
+        })
+    }
+
+    /// The same workload, sent to several servers by `route`: each has a head of its own.
+    #[must_use]
+    pub fn routed(mut self, heads: Vec<RequestHead>, route: Route) -> Self {
+        self.heads = heads.into();
+        self.route = route;
+        self
+    }
+
+    /// The server of request `index`, from 0. What a sticky route goes by is the session of a prompt's line, else the
+    /// line; a made-up prompt is like no other.
+    #[must_use]
+    pub fn target(&self, index: u64) -> u16 {
+        self.route.of(index, || match &self.prompts {
+            Material::Synthetic(_) => index,
+            Material::File(entries) => entry(entries, index).key,
+        })
     }
 
     /// The same workload with text prompts cut to length by what the server itself counted.
@@ -109,15 +136,16 @@ impl Workload {
     /// Writes request `index` into `into`, whose buffers are reused.
     pub fn request(&self, index: u64, into: &mut Request) {
         let asked = self.asked_output_tokens(index);
+        let head = &self.heads[usize::from(self.target(index))];
         match &self.prompts {
             Material::Synthetic(synthetic) => {
                 let prompt = synthetic.prompt(UNIQUE_HEAD, index, synthetic.units(index));
-                self.write(&self.head, index, asked, prompt.length(), into, |request| prompt.write(request));
+                self.write(head, index, asked, prompt.length(), into, |request| prompt.write(request));
             }
             Material::File(entries) => {
                 let json = entry(entries, index).json.clone();
                 let length = (json.end - json.start) as usize;
-                self.write(&self.head, index, asked, length, into, |request| request.borrow(json));
+                self.write(head, index, asked, length, into, |request| request.borrow(json));
             }
         }
     }

@@ -16,7 +16,7 @@ fn all_time() -> [Window; 1] {
 }
 
 fn sent(at: Instant, slot: u32, index: u64) -> Sighting {
-    Sighting { at, slot, seen: Seen::Sent { index, measured: true, single: true } }
+    Sighting { at, slot, seen: Seen::Sent { index, since: at, measured: true, single: true } }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean of a few digits")]

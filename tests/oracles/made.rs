@@ -18,7 +18,16 @@ pub fn at_ms(ms: i64) -> Instant {
 
 /// A measured request of stage 0 that asks for 8 tokens.
 pub fn asked(index: u64, due: Instant) -> Asked {
-    Asked { index, shard: 0, stage: 0, phase: Phase::Measured, due, asked_output_tokens: Some(8), choices: 1 }
+    Asked {
+        index,
+        shard: 0,
+        stage: 0,
+        target: 0,
+        phase: Phase::Measured,
+        due,
+        asked_output_tokens: Some(8),
+        choices: 1,
+    }
 }
 
 /// A reply that counts `tokens` by usage, or failed.
@@ -33,6 +42,7 @@ pub fn reply(tokens: u64, error: Option<ErrorClass>) -> Reply {
         undecided_count: false,
         finish_reason: None,
         counters: Counters::default(),
+        retry_after_s: None,
         reusable: true,
     }
 }

@@ -22,6 +22,7 @@ fn finish(index: u64, recorder: &mut Recorder) {
     let asked = Asked {
         index,
         shard: u16::try_from(index % 2).unwrap(),
+        target: 0,
         stage: 0,
         phase: Phase::Measured,
         due,
@@ -68,6 +69,7 @@ fn finish(index: u64, recorder: &mut Recorder) {
         undecided_count: false,
         finish_reason: None,
         counters: Counters { no_done: index.is_multiple_of(2), ..Counters::default() },
+        retry_after_s: None,
         reusable: true,
     };
     recorder.finish(&timeline.finish(reply, after(36_000)));
@@ -111,6 +113,7 @@ fn summary() -> Summary {
         stamps: StampClass::Software,
         clock_bound: Span::from_ns(150),
         clock_steps: 0,
+        delayed_acks: None,
         interrupted: None,
         slo: Slo::default(),
         host: HostFacts {

@@ -3,8 +3,9 @@
 use lowrho::report::{
     Blame, Check, Distribution, Ended, Estimate, Failure, Good, Held, ImaginedClient, JobAudit, Latency,
     Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Quantiles, Reason, Reported,
-    SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary, Tcp,
-    Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WentAway, WithFailures,
+    SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary,
+    Target, TargetSection, Tcp, Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WentAway,
+    WithFailures,
 };
 use serde_json::json;
 
@@ -478,6 +479,21 @@ pub fn broken() -> Summary {
 pub fn staged() -> Summary {
     let mut summary = steady();
     summary.total.load.requested_rate = None;
+    summary.targets =
+        [("http://127.0.0.1:8000/v1/chat/completions", 3), ("unix:/run/b.sock:/v1/chat/completions", 1)]
+            .into_iter()
+            .map(|(url, weight)| TargetSection {
+                target: Target {
+                    url: url.into(),
+                    addresses: vec!["127.0.0.1:8000".into(), "127.0.0.2:8000".into()],
+                    weight,
+                    notes: vec!["[::1]:8000 does not accept (Connection refused) and is left out".into()],
+                    ..summary.target.clone()
+                },
+                section: section(60.0 * f64::from(u32::try_from(weight).unwrap()), 750 * weight),
+                server: Server { kept_up: Some(true), ..Server::default() },
+            })
+            .collect();
     summary.stages = [100.0, 200.0, 400.0]
         .into_iter()
         .enumerate()

@@ -11,5 +11,7 @@ mod held_up;
 mod honest;
 mod hostile;
 mod program;
+mod refusals;
 mod refused;
 mod sweeps;
+mod targets;

@@ -160,7 +160,8 @@ fn a_stopped_simulator_is_gone_and_its_port_free() {
     client.send(&chat_request("never", 1, ""));
     let report = sim.join();
     assert!(report.requests() <= 1);
-    let again = Sim::start(&SimConfig { address, ..SimConfig::default() }).expect("the port is free again");
+    let again = Sim::start(&SimConfig { addresses: vec![address.into()], ..SimConfig::default() })
+        .expect("the port is free again");
     assert_eq!(again.address(), address);
 }
 
@@ -172,7 +173,7 @@ fn what_cannot_start_says_why() {
     let far = refused(SimConfig { cpus: vec![99_999], ..SimConfig::default() });
     assert!(far.contains("cpu 99999"), "{far}");
     let taken = start("0s", "0s");
-    let busy = refused(SimConfig { address: taken.address(), ..SimConfig::default() });
+    let busy = refused(SimConfig { addresses: taken.addresses().to_vec(), ..SimConfig::default() });
     assert!(busy.contains(&taken.address().port().to_string()), "{busy}");
     let log = refused(SimConfig { log: Some("/nowhere/at/all.jsonl".into()), ..SimConfig::default() });
     assert!(log.contains("--log /nowhere/at/all.jsonl"), "{log}");

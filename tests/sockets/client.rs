@@ -1,11 +1,10 @@
 //! The client of one case: a shard with a closed loop of one slot, and timers short enough for a test.
 
 use crate::case::Case;
-use lowrho::plan::Timeouts;
-use lowrho::plan::Waiting;
+use lowrho::plan::{Retry, Timeouts, Waiting};
 use lowrho::record::{Record, ShardGauge, Traffic};
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
-use lowrho::shard::{Control, Order, Orders, Shard, Sinks, Standing, windows};
+use lowrho::shard::{Control, Order, Orders, Shard, Sinks, Standing, Ways, windows};
 use lowrho::time::{Span, StampClass};
 use lowrho::wire::{Api, Common, Method, RequestHead};
 use lowrho::workload::{PromptForm, Source, Workload, WorkloadSpec};
@@ -71,10 +70,13 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
         windows: windows(&schedule),
         schedule,
         workload: workload(case, api, address),
-        address,
+        targets: vec![Ways::new(vec![address.into()], &[])],
+        reuse: true,
+        quick_ack: false,
         api,
         choices: case.choices,
         timeouts: timeouts(case),
+        retry: Retry::default(),
         shards: 1,
         connections: 2,
         max_in_flight: None,

@@ -18,6 +18,7 @@ pub fn plain(index: u64) -> Record {
         index,
         shard: 0,
         stage: 0,
+        target: 0,
         phase: Phase::Measured,
         due: START + Span::from_ms(1),
         pool_wait: None,
@@ -52,6 +53,7 @@ pub fn plain(index: u64) -> Record {
         uncertainty: Span::from_us(30),
         stall: Some(Span::from_ms(7)),
         retries: 0,
+        retry_after_s: None,
         stamp: StampClass::Software,
         counters: Counters::default(),
         gaps: None,
@@ -91,7 +93,7 @@ pub fn any_record() -> impl Strategy<Value = Record> {
     let identity = (
         any::<u64>(),
         any::<u16>(),
-        any::<u16>(),
+        (any::<u16>(), any::<u16>()),
         select(vec![Phase::Warmup, Phase::Measured, Phase::Cooldown]),
         instant(),
         vec(of(instant()), 10),
@@ -119,16 +121,16 @@ pub fn any_record() -> impl Strategy<Value = Record> {
         any::<u32>(),
         span(),
         of(span()),
-        any::<u8>(),
+        (any::<u8>(), of(any::<u32>())),
         select(vec![StampClass::Hardware, StampClass::Software, StampClass::User]),
         vec(of(vec(span(), 0..5).prop_map(Vec::into_boxed_slice)), 2),
     );
     (identity, outcome, tokens, reads).prop_map(
         |(
-            (index, shard, stage, phase, due, at, (pool_wait, sent_uncertainty, ended, over, ours)),
+            (index, shard, (stage, target), phase, due, at, (pool_wait, sent_uncertainty, ended, over, ours)),
             (reused, status, error, detail, finish_reason, counters),
             (counts, asked_output_tokens, token_source, events, n_first, choices, (by_events, streamed)),
-            (bytes, coalesced, uncertainty, stall, retries, stamp, mut by_event),
+            (bytes, coalesced, uncertainty, stall, (retries, retry_after_s), stamp, mut by_event),
         )| {
             let usage = Usage {
                 prompt_tokens: counts[0],
@@ -143,6 +145,7 @@ pub fn any_record() -> impl Strategy<Value = Record> {
                 index,
                 shard,
                 stage,
+                target,
                 phase,
                 due,
                 pool_wait,
@@ -177,6 +180,7 @@ pub fn any_record() -> impl Strategy<Value = Record> {
                 uncertainty,
                 stall,
                 retries,
+                retry_after_s,
                 stamp,
                 counters,
                 gaps: by_event.swap_remove(0),

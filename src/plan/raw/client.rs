@@ -24,6 +24,15 @@ pub struct ClientOptions {
     /// Most connections open at once: a number, or auto (what the load, files and ports allow)
     #[arg(long, value_name = "N")]
     pub connections: Option<Text>,
+    /// Addresses of this host to connect from, in turn: 127.0.0.2,127.0.0.4-127.0.0.9 [default: the kernel's choice]
+    #[arg(long, value_name = "LIST")]
+    pub source_ip: Option<Text>,
+    /// Whether requests share connections (reuse) or each has its own, closed after it (new)
+    #[arg(long, value_name = "HOW")]
+    pub connections_per_request: Option<Text>,
+    /// Acknowledge what arrives at once; it hides a server that waits for it (Nagle's algorithm)
+    #[arg(long, value_name = "BOOL")]
+    pub quickack: Option<bool>,
     /// Open no connection before the first request is due
     #[arg(long, value_name = "BOOL")]
     pub no_preconnect: Option<bool>,

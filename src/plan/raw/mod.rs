@@ -5,6 +5,7 @@ mod client;
 mod floor;
 mod load;
 mod nearest;
+mod one_or_many;
 mod output;
 mod payload;
 mod sim;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = "Simulator")]
 pub struct SimOptions {
-    /// Address to listen on; port 0 takes a free one
+    /// Addresses to listen on, or unix:PATH, with commas between; port 0 takes a free one
     #[arg(id = "sim-listen", long = "sim-listen", value_name = "ADDR:PORT")]
     pub listen: Option<Text>,
     /// CPUs of the simulator, one shard each, such as 1 or 4-7 [default: one, the last allowed]

@@ -9,12 +9,20 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = "Target")]
 pub struct TargetOptions {
-    /// Server to drive: http://host:port[/base], or the full URL of the API
+    /// Server to drive: http://host:port[/base], the full URL of the API, or unix:PATH[:/base]; may be given again
     ///
     /// A base that ends in /v1 is not doubled, and a URL that ends in the API's own path is used as it is. The final
     /// URL is printed. User info before the host is sent as basic authorization, and hidden in everything written.
+    /// A name with several addresses is driven at all that answer.
     #[arg(long, value_name = "URL")]
-    pub url: Option<Text>,
+    #[serde(with = "super::one_or_many")]
+    pub url: Vec<Text>,
+    /// Which of several URLs gets a request: round-robin, or sticky (the same prompt or session always the same one)
+    #[arg(long, value_name = "HOW")]
+    pub balance: Option<Text>,
+    /// Shares of several URLs in their order, such as 3,1 [default: all alike]
+    #[arg(long, value_name = "LIST")]
+    pub weights: Option<Text>,
     /// Drive the embedded simulator, started in this process on its own core
     #[arg(long, value_name = "BOOL")]
     pub sim: Option<bool>,
@@ -56,6 +64,10 @@ pub struct TargetOptions {
     /// Longest silence inside a response [default: off]
     #[arg(long, value_name = "SPAN")]
     pub timeout_idle: Option<Text>,
+    /// Send a request again that was refused (429, 503, no connection), up to so many times, after Retry-After or 0.5 s and
+    /// more; it is timed from its first attempt
+    #[arg(long, value_name = "N")]
+    pub retry: Option<Text>,
     /// Send nothing before the run: what the server does is then unknown
     #[arg(long, value_name = "BOOL")]
     pub no_probe: Option<bool>,

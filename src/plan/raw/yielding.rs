@@ -23,11 +23,18 @@ impl Raw {
         if upper.load.duration.is_some() || upper.load.requests.is_some() || !upper.stage.is_empty() {
             (load.duration, load.requests) = (None, None);
         }
-        if upper.target.url.is_some() {
+        if !upper.target.url.is_empty() {
+            // The servers are taken whole: shares in their order belong to them.
             (target.sim, *sim) = (None, SimOptions::default());
+            target.url.clear();
+            target.weights = None;
+        }
+        if upper.target.url.len() == 1 {
+            target.balance = None;
         }
         if upper.target.sim == Some(true) {
-            target.url = None;
+            target.url.clear();
+            (target.weights, target.balance) = (None, None);
         }
         if upper.payload.prompts.is_some() {
             payload.input_tokens = None;
@@ -78,6 +85,11 @@ mod tests {
                 "[target]\nurl = \"u\"\n",
             ),
             ("[target]\nsim = true\n", "[target]\nurl = \"u\"\n", "[target]\nsim = true\n"),
+            (
+                "[target]\nurl = \"a\"\n",
+                "[target]\nurl = [\"b\", \"c\"]\nweights = \"3,1\"\nbalance = \"sticky\"\n",
+                "[target]\nurl = \"a\"\n",
+            ),
             ("[payload]\nprompts = \"f\"\n", "[payload]\ninput-tokens = 1\n", "[payload]\nprompts = \"f\"\n"),
             (
                 "[client]\nbusy-poll = true\n",

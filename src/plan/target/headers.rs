@@ -9,20 +9,31 @@ use crate::wire::check_header;
 
 const ACCEPTED: &str = "NAME: VALUE";
 
+const AUTHORIZATION: &str = "Authorization";
+
 /// What to do about a secret that was not saved.
 const GIVE_AGAIN: &str = "secrets are not saved with results: give it again";
 
-/// The headers in the order given; an `Authorization` of its own wins over the key, the key over the URL's user info.
-pub(super) fn read(r: &mut Reading, raw: &Raw, user_info: Option<&str>) -> Vec<Header> {
+/// The headers in the order given; an `Authorization` of its own wins over the key, and the key over what the URLs say.
+pub(super) fn read(r: &mut Reading, raw: &Raw) -> Vec<Header> {
     let mut headers: Vec<Header> =
         raw.target.header.iter().filter_map(|text| one(r, raw, text.as_str())).collect();
-    if headers.iter().any(|header| header.name.eq_ignore_ascii_case("authorization")) {
-        return headers;
-    }
-    if let Some(value) = key(r, raw).or_else(|| user_info.map(basic::authorization)) {
-        headers.push(Header { name: "Authorization".into(), value, secret: true });
+    if !authorizes(&headers)
+        && let Some(value) = key(r, raw)
+    {
+        headers.push(Header { name: AUTHORIZATION.into(), value, secret: true });
     }
     headers
+}
+
+/// Whether one of them is the `Authorization`.
+pub(super) fn authorizes(headers: &[Header]) -> bool {
+    headers.iter().any(|header| header.name.eq_ignore_ascii_case(AUTHORIZATION))
+}
+
+/// The `Authorization` of a URL's user info.
+pub(super) fn of_user_info(user_info: &str) -> Header {
+    Header { name: AUTHORIZATION.into(), value: basic::authorization(user_info), secret: true }
 }
 
 fn one(r: &mut Reading, raw: &Raw, text: &str) -> Option<Header> {

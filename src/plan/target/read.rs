@@ -1,8 +1,8 @@
 //! The options of the target to the target; resolves no name and opens nothing.
 
-use super::{Endpoint, Target, Timeouts, headers, url};
+use super::{Endpoint, MOST_TARGETS, Retry, Target, Timeouts, balance, headers, url};
 use crate::plan::raw::Raw;
-use crate::plan::reading::{Reading, option};
+use crate::plan::reading::{Given, Reading, option};
 use crate::plan::secrets::{REDACTED, without_user_info};
 use crate::time::Span;
 use crate::wire::Api;
@@ -17,56 +17,76 @@ const TIMEOUT: RangeInclusive<Span> = Span::from_ms(1)..=Span::from_s(86_400);
 /// Reads section `[target]`.
 pub(in crate::plan) fn read(r: &mut Reading, raw: &Raw) -> Target {
     let api = r.word(option!(raw.target.api), &APIS).unwrap_or(Api::Chat);
-    let (endpoint, user_info) = endpoint(r, raw, api);
-    let headers = headers::read(r, raw, user_info.as_deref());
+    let mut endpoints = endpoints(r, raw, api);
+    let headers = headers::read(r, raw);
+    if headers::authorizes(&headers) {
+        endpoints.iter_mut().for_each(|endpoint| endpoint.authorization = None);
+    }
+    let balance = balance::read(r, raw, &mut endpoints);
     Target {
-        endpoint,
+        endpoints,
+        balance,
         api,
         model: r.text(option!(raw.target.model), "the name of a model"),
         headers,
         extra_body: extra_body(r, raw),
         wait_ready: r.span(option!(raw.target.wait_ready), TIMEOUT),
         timeouts: timeouts(r, raw),
+        retry: Retry { times: r.count(option!(raw.target.retry), 0..=20).unwrap_or_default() },
         probe: raw.target.no_probe != Some(true),
     }
 }
 
-fn endpoint(r: &mut Reading, raw: &Raw, api: Api) -> (Endpoint, Option<String>) {
+/// The servers named; never none.
+fn endpoints(r: &mut Reading, raw: &Raw, api: Api) -> Vec<Endpoint> {
     // The simulator's own address is known when it listens.
-    let ours = Endpoint { host: "127.0.0.1".into(), port: 0, path: api.path().into(), base: String::new() };
-    let given = option!(raw.target.url);
-    let Some(text) = given.value else {
+    let ours = || vec![Endpoint::of_host("127.0.0.1".into(), 0, api.path().into(), String::new())];
+    let given = |value| Given { place: option!(@place target.url), value };
+    let urls = &raw.target.url;
+    let Some(first) = urls.first() else {
         if raw.target.sim != Some(true) {
             r.refuse(
-                given,
+                given(None),
                 url::ACCEPTED,
                 "say what to drive: --url http://HOST:PORT, or --sim for the embedded simulator",
             );
         }
-        return (ours, None);
+        return ours();
     };
-    let shown = Some(without_user_info(text.as_str()));
+    let shown = |text: &str| Some(without_user_info(text));
     if raw.target.sim == Some(true) {
+        let remedy = "--sim drives the embedded simulator: leave one of --url and --sim out";
+        r.note(given(None).place, shown(first.as_str()), "", remedy);
+        return ours();
+    }
+    if urls.len() > MOST_TARGETS {
         r.note(
-            given.place,
-            shown,
+            given(None).place,
+            Some(format!("{} of them", urls.len())),
+            format!("at most {MOST_TARGETS}"),
             "",
-            "--sim drives the embedded simulator: leave one of --url and --sim out",
         );
-        return (ours, None);
+        return ours();
     }
-    match url::parse(text.as_str(), api) {
-        Ok(address) if address.user_info.as_deref() == Some(REDACTED) => {
-            let remedy = "secrets are not saved with results: give --url again, user and password in it";
-            r.note(given.place, shown, url::ACCEPTED, remedy);
-            (ours, None)
-        }
-        Ok(address) => (address.endpoint, address.user_info),
-        Err(url::UrlError(remedy)) => {
-            r.note(given.place, shown, url::ACCEPTED, remedy);
-            (ours, None)
+    let mut found: Vec<Endpoint> = Vec::new();
+    for text in urls.iter().map(|url| url.as_str()) {
+        match url::parse(text, api) {
+            Ok(address) if address.user_info.as_deref() == Some(REDACTED) => {
+                let remedy = "secrets are not saved with results: give --url again, user and password in it";
+                r.note(given(None).place, shown(text), url::ACCEPTED, remedy);
+            }
+            Ok(url::Address { mut endpoint, user_info }) => {
+                if found.iter().any(|other| other.url() == endpoint.url()) {
+                    let remedy = "each server once: its share is said by --weights";
+                    r.note(given(None).place, shown(text), "several different URLs", remedy);
+                }
+                endpoint.authorization = user_info.as_deref().map(headers::of_user_info);
+                found.push(endpoint);
+            }
+            Err(url::UrlError(remedy)) => r.note(given(None).place, shown(text), url::ACCEPTED, remedy),
         }
     }
+    if found.is_empty() { ours() } else { found }
 }
 
 fn extra_body(r: &mut Reading, raw: &Raw) -> Map<String, Value> {

@@ -1,6 +1,7 @@
 //! The text of a URL to an endpoint; resolves no name and opens nothing.
 
 use super::Endpoint;
+use crate::plan::listen;
 use crate::wire::Api;
 
 /// A URL taken apart, for one API.
@@ -17,12 +18,15 @@ pub(super) struct Address {
 pub(super) struct UrlError(pub(super) &'static str);
 
 /// What is accepted as a URL.
-pub(super) const ACCEPTED: &str = "http://host[:port][/base]";
+pub(super) const ACCEPTED: &str = "http://host[:port][/base] or unix:PATH[:/base]";
 
 /// Takes `url` apart. The path of `api` is added to the base unless it is there already, `/v1` never twice.
 pub(super) fn parse(url: &str, api: Api) -> Result<Address, UrlError> {
     if url.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return Err(UrlError("a URL has no blanks and no control characters in it"));
+    }
+    if let Some(rest) = url.strip_prefix("unix:") {
+        return unix(rest, api);
     }
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
@@ -46,10 +50,35 @@ pub(super) fn parse(url: &str, api: Api) -> Result<Address, UrlError> {
         None => (None, authority),
     };
     let (host, port) = host_and_port(host_port)?;
+    let (path, base) = path_and_base(path, api);
+    Ok(Address { endpoint: Endpoint::of_host(host, port, path, base), user_info })
+}
+
+/// The path of a Unix socket, and after a colon that of the server's base, as nginx writes it.
+fn unix(rest: &str, api: Api) -> Result<Address, UrlError> {
+    let (socket, path) = rest.split_once(':').unwrap_or((rest, ""));
+    if listen::check_path(socket).is_err() || !socket.starts_with('/') {
+        return Err(UrlError(
+            "write the path of the socket from the root, of at most 107 bytes: unix:/run/llm.sock",
+        ));
+    }
+    if !(path.is_empty() || path.starts_with('/')) {
+        return Err(UrlError("after the socket's path comes :/BASE or nothing: unix:/run/llm.sock:/v1"));
+    }
+    if path.contains('#') {
+        return Err(UrlError("a fragment (#...) is never sent: leave it out"));
+    }
+    let (path, base) = path_and_base(path, api);
+    // What a Host header says of a socket nobody looks at; `--header 'Host: NAME'` says another.
+    let endpoint = Endpoint::of_host("localhost".into(), 80, path, base);
+    Ok(Address { endpoint: Endpoint { socket: Some(socket.into()), ..endpoint }, user_info: None })
+}
+
+/// The path that is asked, with its query, and the server's base.
+fn path_and_base(path: &str, api: Api) -> (String, String) {
     let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
     let base = base_of(path, api);
-    let path = format!("{base}{}{query}", api.path());
-    Ok(Address { endpoint: Endpoint { host, port, path, base }, user_info })
+    (format!("{base}{}{query}", api.path()), base)
 }
 
 fn host_and_port(text: &str) -> Result<(String, u16), UrlError> {
@@ -147,6 +176,21 @@ mod tests {
     }
 
     #[test]
+    fn a_unix_socket_has_a_path_and_may_have_a_base() {
+        for (url, socket, base, path) in [
+            ("unix:/run/llm.sock", "/run/llm.sock", "", "/v1/completions"),
+            ("unix:/run/llm.sock:/v1", "/run/llm.sock", "", "/v1/completions"),
+            ("unix:/run/llm.sock:/proxy?key=1", "/run/llm.sock", "/proxy", "/proxy/v1/completions?key=1"),
+        ] {
+            let endpoint = parse(url, Api::Completions).unwrap().endpoint;
+            assert_eq!(endpoint.socket.as_deref(), Some(socket), "{url}");
+            assert_eq!((endpoint.base.as_str(), endpoint.path.as_str()), (base, path), "{url}");
+            assert_eq!(endpoint.authority(), "localhost");
+            assert_eq!(parse(&endpoint.url(), Api::Completions).unwrap().endpoint, endpoint, "{url}");
+        }
+    }
+
+    #[test]
     fn user_info_is_kept_apart_from_the_endpoint() {
         let address = parse("http://me:p@ss@h/v1", Api::Chat).unwrap();
         assert_eq!(address.user_info.as_deref(), Some("me:p@ss"));
@@ -170,6 +214,10 @@ mod tests {
             ("http://[zz]:1", "not an IPv6"),
             ("http://[::1]8000", ":PORT"),
             ("http://h h", "no blanks"),
+            ("unix:", "from the root"),
+            ("unix:run/llm.sock", "from the root"),
+            ("unix:/run/llm.sock:v1", ":/BASE"),
+            ("unix:/run/llm.sock:/#x", "fragment"),
             ("http://h/#x", "fragment"),
             ("http://h\u{e9}", "punycode"),
         ] {

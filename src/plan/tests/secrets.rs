@@ -14,7 +14,8 @@ fn a_saved_config_with_secrets_asks_for_them_again() {
     let second = Plan::new(again.over(saved), &limits()).unwrap();
     assert_eq!(second.load, first.load);
     let values = |plan: &Plan| {
-        plan.target.headers.iter().map(|h| h.value.clone()).collect::<std::collections::BTreeSet<_>>()
+        let headers = plan.target.headers_of(&plan.target.endpoints[0]);
+        headers.map(|h| h.value.clone()).collect::<std::collections::BTreeSet<_>>()
     };
     assert_eq!(values(&second), values(&first));
 }

@@ -7,7 +7,12 @@ use std::fmt;
 
 pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
     let (run, target) = (&summary.run, &summary.target);
-    page.words(Look::Heading, &[&format!("lowrho {}", run.version), &target.url, &target.model])?;
+    let others = match summary.targets.len() {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    let servers = format!("{}{others}", target.url);
+    page.words(Look::Heading, &[&format!("lowrho {}", run.version), &servers, &target.model])?;
     let stamps = &summary.client.stamps;
     let classes = [("hardware", stamps.hardware), ("software", stamps.software), ("user", stamps.user)];
     let classes: Vec<&str> = classes.iter().filter(|(_, n)| *n > 0).map(|(name, _)| *name).collect();

@@ -18,6 +18,7 @@ mod spread;
 mod stages;
 mod sweep;
 mod table;
+mod targets;
 mod verdict;
 mod volume;
 
@@ -42,6 +43,7 @@ pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Resu
     if staged {
         stages::write(summary, &mut page)?;
     }
+    targets::write(summary, &mut page)?;
     volume::write_load(summary, &mut page)?;
     failures::write(summary, style.verbose, &mut page)?;
     latency::write(&summary.total, staged && stages::has_gaps(summary), style.verbose, &mut page)?;

@@ -42,6 +42,13 @@ pub(super) fn write_load(summary: &Summary, page: &mut Page<'_>) -> fmt::Result 
     ]);
     page.blank()?;
     page.table(&table)?;
+    if load.retried > 0 {
+        let again = format!(
+            "{} requests: timed from their first attempt, or from the fresh connection where the first was dead",
+            count(load.retried)
+        );
+        page.paragraph(Look::Plain, "sent again: ", &again)?;
+    }
     for (look, label, counts) in [
         (Look::Bad, "failed by class: ", &summary.total.errors),
         (Look::Dim, "tolerated: ", &summary.total.tolerated),

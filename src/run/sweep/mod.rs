@@ -14,7 +14,7 @@ use super::target::Target;
 use super::{Interrupts, RunError, Scene, Screen, directory, measure, name, prepare, simulator};
 use crate::clock;
 use crate::host::Facts;
-use crate::plan::{Goal, Level, SweepPlan};
+use crate::plan::{Endpoint, Goal, Level, SweepPlan};
 use crate::report::{self, Sweep, SweepTrial};
 use crate::search::{
     Ask, Cost, End, Ended, Lengths, Next, Offer, Outcome, Purpose, Trust, lost_from, reachable,
@@ -51,9 +51,9 @@ pub fn sweep<W: Write + Send + 'static>(
     say: &mut dyn FnMut(&str),
 ) -> Result<Swept, RunError> {
     let begun = clock::now();
-    let (mut base, sim) = prepare(&plan.plan)?;
-    let target = Target::look(&base, prompts, &name(clock::unix_ns()), interrupts)?;
-    base.caveats.extend(preflight(facts, &base, target.address));
+    let (mut base, sim, known) = prepare(&plan.plan)?;
+    let target = Target::look(&base, prompts, known.as_deref(), &name(clock::unix_ns()), interrupts)?;
+    base.caveats.extend(preflight(facts, &base, target.first_tcp()));
     let plan = SweepPlan { plan: base, ..plan.clone() };
     let (results, earlier) = match &plan.resume {
         None => (directory(&plan.plan.output, &target.model)?, None),
@@ -64,11 +64,10 @@ pub fn sweep<W: Write + Send + 'static>(
         }
     };
     results.write_config(&plan.plan.effective_toml()).map_err(RunError::of_store)?;
-    let e2e = target.probe.as_ref().and_then(|found| found.expected_e2e(&plan.plan));
-    let usual = e2e.map_or_else(Lengths::default, Lengths::for_service);
+    let usual = target.expected_e2e(&plan.plan).map_or_else(Lengths::default, Lengths::for_service);
     let lengths =
         Lengths { warmup: plan.warmup.unwrap_or(usual.warmup), window: plan.window.unwrap_or(usual.window) };
-    let rest = rest::Rest::look(&plan.plan, target.address, interrupts);
+    let rest = rest::Rest::look(&plan.plan, &target, interrupts);
     let mut story = Story {
         rest,
         limited_by: earlier.as_ref().and_then(|sweep| sweep.limited_by.clone()),
@@ -293,6 +292,7 @@ impl Story {
                 trial: trial.clone(),
             }
         });
+        let urls: Vec<String> = self.plan.plan.target.endpoints.iter().map(Endpoint::url).collect();
         let mlperf = match &self.plan.goal {
             Goal::Limits { mlperf, .. } => mlperf.clone(),
             Goal::Profile(_) => None,
@@ -301,7 +301,7 @@ impl Story {
             schema_version: report::SWEEP_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
             start_unix_ns: self.begun_unix_ns,
-            url: self.plan.plan.target.endpoint.url(),
+            url: urls.join(", "),
             model: self.target.model.clone(),
             slo: self.plan.slo().terms().iter().map(|term| term.text().to_owned()).collect(),
             warmup_ns: self.lengths.warmup.as_ns(),

@@ -5,9 +5,9 @@
 use super::gauges::Gauges;
 use crate::clock;
 use crate::plan::Plan;
-use crate::run::{Interrupts, probe};
+use crate::run::Interrupts;
+use crate::run::target::Target;
 use crate::time::Span;
-use std::net::SocketAddr;
 
 /// So long is waited at most; after that the next trial's warm-up must do.
 const PATIENCE: Span = Span::from_s(30);
@@ -18,23 +18,23 @@ const LOOK: Span = Span::from_ms(100);
 /// Without gauges: connections are closed, and what was cancelled is noticed within this.
 const PAUSE: Span = Span::from_ms(300);
 
-/// What rest is for one server.
+/// What rest is for the servers.
 pub(super) struct Rest {
     plan: Plan,
-    address: SocketAddr,
-    /// What its gauges said before the sweep.
+    target: Target,
+    /// What their gauges said before the sweep.
     before: Gauges,
 }
 
 impl Rest {
-    /// Looks at the server before anything is sent.
-    pub(super) fn look(plan: &Plan, address: SocketAddr, interrupts: &Interrupts) -> Self {
-        let mut rest = Self { before: Gauges::default(), plan: plan.clone(), address };
+    /// Looks at the servers before anything is sent.
+    pub(super) fn look(plan: &Plan, target: &Target, interrupts: &Interrupts) -> Self {
+        let mut rest = Self { before: Gauges::default(), plan: plan.clone(), target: target.clone() };
         rest.before = rest.read(interrupts);
         rest
     }
 
-    /// Waits until it is as it was.
+    /// Waits until they are as they were.
     pub(super) fn wait(&self, interrupts: &Interrupts) {
         let Some(before) = self.before.busy() else {
             clock::sleep(PAUSE);
@@ -49,13 +49,14 @@ impl Rest {
         }
     }
 
-    /// What bounds the server now, under overload, in words; `None` where it does not say.
+    /// What bounds the servers now, under overload, in words; `None` where none says.
     pub(super) fn limit(&self, interrupts: &Interrupts) -> Option<String> {
         self.read(interrupts).limit(&self.before)
     }
 
+    /// The gauges of all servers, as if they were the engines of one.
     fn read(&self, interrupts: &Interrupts) -> Gauges {
-        probe::page(&self.plan, self.address, "/metrics", interrupts)
-            .map_or_else(Gauges::default, |page| Gauges::read(&page))
+        let pages = self.target.sites(&self.plan, interrupts).filter_map(|site| site.page("/metrics"));
+        Gauges::read(&pages.collect::<Vec<_>>().join("\n"))
     }
 }
