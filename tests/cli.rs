@@ -1,5 +1,7 @@
 //! The program as its user meets it: help, plans printed, mistakes and their exit status. Nothing here is ever sent.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use lowrho::host;
 use lowrho::plan::{CARD_VERSION, Card, CardHost, Raw};
 use std::fs;

@@ -70,7 +70,7 @@ pub fn run(
     interrupts: &Interrupts,
     screen: Screen<impl Write + Send + 'static>,
 ) -> Result<Done, RunError> {
-    let (mut plan, sim, known) = prepare(plan)?;
+    let Prepared { mut plan, sim, known } = prepare(plan)?;
     let id = name(clock::unix_ns());
     let target = Target::look(&plan, prompts, known.as_deref(), &id, interrupts)?;
     plan.caveats.extend(examination::preflight(facts, &plan, target.first_tcp()));
@@ -79,15 +79,22 @@ pub fn run(
     measure(scene, sim, interrupts, screen, &|_, _| false)
 }
 
+/// A plan that can be carried out, the simulator that it needs, and where that one listens.
+struct Prepared {
+    plan: Plan,
+    sim: Option<SimHandle>,
+    known: Option<Vec<Address>>,
+}
+
 /// Keeps off the shards' cores and starts the simulator, if the plan has one: then it is the plan's only server, and its
 /// addresses are given.
-fn prepare(plan: &Plan) -> Result<(Plan, Option<SimHandle>, Option<Vec<Address>>), RunError> {
+fn prepare(plan: &Plan) -> Result<Prepared, RunError> {
     let sim_cpus = plan.sim.iter().flat_map(|sim| sim.cpus.iter().copied());
     off_core::stay_off(plan.client.cpus.iter().copied().chain(sim_cpus));
     let sim = simulator::start(plan.sim.as_ref())?;
     let mut plan = plan.clone();
     let known = sim.as_ref().map(|sim| simulator::aim_at(sim, &mut plan));
-    Ok((plan, sim, known))
+    Ok(Prepared { plan, sim, known })
 }
 
 /// What one measurement is made of: a plan, what is known of its target, and where its results go.

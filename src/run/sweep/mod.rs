@@ -11,7 +11,7 @@ pub use outcome::outcome;
 
 use super::examination::preflight;
 use super::target::Target;
-use super::{Interrupts, RunError, Scene, Screen, directory, measure, name, prepare, simulator};
+use super::{Interrupts, Prepared, RunError, Scene, Screen, directory, measure, name, prepare, simulator};
 use crate::clock;
 use crate::host::Facts;
 use crate::plan::{Endpoint, Goal, Level, SweepPlan};
@@ -51,7 +51,7 @@ pub fn sweep<W: Write + Send + 'static>(
     say: &mut dyn FnMut(&str),
 ) -> Result<Swept, RunError> {
     let begun = clock::now();
-    let (mut base, sim, known) = prepare(&plan.plan)?;
+    let Prepared { plan: mut base, sim, known } = prepare(&plan.plan)?;
     let target = Target::look(&base, prompts, known.as_deref(), &name(clock::unix_ns()), interrupts)?;
     base.caveats.extend(preflight(facts, &base, target.first_tcp()));
     let plan = SweepPlan { plan: base, ..plan.clone() };
