@@ -26,6 +26,9 @@ enum Scale {
 /// About so many ticks are read without counting.
 const TICKS: f64 = 6.0;
 
+/// Values within such a factor of each other have too few ticks on a logarithmic axis: they lie on a linear one.
+const NARROW: f64 = 3.0;
+
 impl Axis {
     /// From 0, or from the least value where that is negative, to the greatest of `values`; labels by `label`.
     pub(super) fn linear(
@@ -51,6 +54,9 @@ impl Axis {
         let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
         let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), span);
         let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
+        if high < NARROW * low {
+            return Self::around(title, low, high, label);
+        }
         let all: Vec<f64> =
             counting(libm::floor(libm::log10(low)) - 1.0, libm::ceil(libm::log10(high)) + 1.0)
                 .flat_map(|decade| [1.0, 2.0, 5.0].map(|n| n * libm::pow(10.0, decade)))
@@ -64,6 +70,15 @@ impl Axis {
         let ticks = ticks.map(|t| (libm::log10(t), label(t))).collect();
         let ends = (libm::log10(from), libm::log10(to));
         Self { ends, ticks, title: title.into(), scale: Scale::Logarithmic }
+    }
+
+    /// Linear from just below the least to just above the greatest value.
+    fn around(title: &str, low: f64, high: f64, label: impl Fn(f64) -> String) -> Self {
+        let step = round_step(((high - low) / TICKS).max(low * 1e-3));
+        let (first, last) = (libm::floor(low / step), libm::ceil(high / step));
+        let last = last.max(first + 1.0);
+        let ticks = counting(first, last).map(|n| (n * step, label(n * step))).collect();
+        Self { ends: (first * step, last * step), ticks, title: title.into(), scale: Scale::Linear }
     }
 
     /// Of quantiles: each step towards 1 that makes the rest ten times rarer is as long as the one before, up to what
@@ -89,6 +104,15 @@ impl Axis {
             Scale::Tail => tail(value),
         };
         place.is_finite().then(|| place.clamp(self.ends.0, self.ends.1))
+    }
+
+    /// The value at a place.
+    pub(super) fn value(&self, place: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => place,
+            Scale::Logarithmic => libm::pow(10.0, place),
+            Scale::Tail => 1.0 - libm::pow(10.0, -place),
+        }
     }
 
     /// The label of a tick at a place.
@@ -169,6 +193,15 @@ mod tests {
         assert_eq!(labels(&axis), ["5 ms", "10 ms", "20 ms", "50 ms", "100 ms"]);
         assert_eq!(axis.place(1e7), Some(7.0));
         assert_eq!(axis.place(0.0), None);
+        assert_eq!(axis.value(7.0), 1e7);
+    }
+
+    #[test]
+    fn values_close_to_each_other_fill_the_axis() {
+        let axis = Axis::logarithmic("TTFT", [20.1e6, 25.3e6], time_label);
+        assert_eq!(labels(&axis), ["20 ms", "21 ms", "22 ms", "23 ms", "24 ms", "25 ms", "26 ms"]);
+        let alone = Axis::logarithmic("TTFT", [5e6], time_label);
+        assert!(alone.ends.0 < alone.ends.1 && alone.ends.0 <= 5e6, "{alone:?}");
     }
 
     #[test]

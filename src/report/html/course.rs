@@ -88,7 +88,7 @@ fn map(course: &Course, title: &str, name: &str, of: impl Fn(&Moment) -> &Histog
     let (least, most) = (ends(Histogram::min), ends(Histogram::max));
     let y = Axis::logarithmic(title, least.into_iter().chain(most).filter(|ns| *ns > 0.0), time_label);
     let height = (y.ends.1 - y.ends.0) / f64::from(ROWS);
-    let edge = |row: u32| libm::pow(10.0, y.ends.0 + height * f64::from(row));
+    let edge = |row: u32| y.value(y.ends.0 + height * f64::from(row));
     let mut cells: Vec<(usize, u32, f64)> = Vec::new();
     for (nth, moment) in course.moments().iter().enumerate() {
         let mut rows = vec![0.0; usize::try_from(ROWS).expect("small")];
