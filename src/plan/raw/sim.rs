@@ -19,7 +19,7 @@ pub struct SimOptions {
     #[arg(id = "sim-model", long = "sim-model", value_name = "NAME")]
     pub model: Option<Text>,
     /// What makes the tokens: laws (the latencies below, which load does not change), mdc:SERVERS:SERVICE (one queue, each
-    /// request the same time), batch:BASE:PER_SEQUENCE:PER_TOKEN[:CHUNK] (continuous batching; docs/SIMULATOR.md)
+    /// request the same time), batch:BASE:PER_SEQUENCE:PER_TOKEN, with or without :CHUNK (continuous batching; docs/SIMULATOR.md)
     #[arg(id = "sim-engine", long = "sim-engine", value_name = "ENGINE")]
     pub engine: Option<Text>,
     /// Time to the first token: a span such as 20ms, or uniform:5ms:20ms, normal:m:s, lognormal:m:s
