@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(read_filled(&buffer), Some(Filled { stamps: kernel(1_700_000_000, 5), bytes: 9 }));
     }
 
-    /// The control message as Linux 6.18 wrote it for a segment over loopback, with the last pair as timestamping.rst lays it
+    /// The control message as Linux 6.18 lays it out for a segment over loopback, with the last pair as timestamping.rst lays it
     /// out for a card's stamp (no such card was here): length 64, SOL_SOCKET, SCM_TIMESTAMPING; the kernel's time, an unused
     /// pair, the time of a card that counts TAI.
     const STAMPED_BY_BOTH: [u8; 64] = [
