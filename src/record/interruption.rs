@@ -1,5 +1,5 @@
 //! Turns that something else than our own work made long: told by the time they lost, beside what the kernel counted of the
-//! thread meanwhile (docs/METHOD.md, "The client as a queue"; docs/decisions/0005).
+//! thread meanwhile (docs/METHOD.md, "The client as a queue"; docs/decisions/0006).
 //!
 //! It must not read the kernel's counters: they are handed in.
 
