@@ -5,13 +5,25 @@
 use flate2::write::MultiGzDecoder;
 use std::io::Write;
 
-/// What one body may expand to, in bytes: more than a stream of 100,000 tokens, and decoded in some 60 ms of a shard.
+/// What one body may expand to, in bytes: more than a stream of 100,000 tokens.
 const LARGEST_BODY: u64 = 32 << 20;
+
+/// What any body may expand to, in bytes, however little it came as: no timer fires within a read, and so long a body
+/// holds a shard for milliseconds.
+const FREE: u64 = 1 << 20;
+
+/// How many times its coded length a body may have beyond that: text is some 3 to 30 times as long as its coding.
+const MOST_TIMES: u64 = 100;
+
+/// Steps in a row that may give nothing: each can be a member of its own, which costs a decoder of its own to find empty.
+const MOST_IN_VAIN: u32 = 200;
 
 /// The decoder of one body.
 pub(super) struct Gunzip {
     decoder: MultiGzDecoder<Vec<u8>>,
+    coded: u64,
     expanded: u64,
+    in_vain: u32,
     /// A byte has come.
     begun: bool,
 }
@@ -24,7 +36,7 @@ impl std::fmt::Debug for Gunzip {
 
 impl Gunzip {
     pub(super) fn new() -> Self {
-        Self { decoder: MultiGzDecoder::new(Vec::new()), expanded: 0, begun: false }
+        Self { decoder: MultiGzDecoder::new(Vec::new()), coded: 0, expanded: 0, in_vain: 0, begun: false }
     }
 
     /// Decodes the first of `coded`, which moves behind it; the result is what that gave, at most some 64 KiB.
@@ -41,9 +53,18 @@ impl Gunzip {
         if taken == 0 && plain.is_empty() && !coded.is_empty() {
             return Err(CORRUPT);
         }
+        self.coded += taken as u64;
         self.expanded += plain.len() as u64;
         if self.expanded > LARGEST_BODY {
             return Err("the gzip body expands past 32 MiB");
+        }
+        if self.expanded > FREE + MOST_TIMES * self.coded {
+            return Err("the gzip body expands past 1 MiB and 100 times its length");
+        }
+        // What is left of the read, when a step gives nothing, is another member.
+        self.in_vain = if plain.is_empty() && !coded.is_empty() { self.in_vain + 1 } else { 0 };
+        if self.in_vain > MOST_IN_VAIN {
+            return Err("the gzip body is made of empty parts");
         }
         Ok(plain)
     }
@@ -123,17 +144,39 @@ mod tests {
     #[test]
     fn a_bomb_is_refused_in_small_pieces() {
         let zeros = vec![0; 8 << 20];
-        let parts = vec![&zeros[..]; 5];
-        let bomb = coded(&parts);
+        let bomb = coded(&vec![&zeros[..]; 5]);
+        assert_eq!(refused(&bomb), "the gzip body expands past 1 MiB and 100 times its length");
+        let noise = noise(200_000);
+        let long = coded(&vec![&noise[..]; 200]);
+        assert_eq!(refused(&long), "the gzip body expands past 32 MiB");
+        let nothing = coded(&[]).repeat(20_000);
+        assert_eq!(refused(&nothing), "the gzip body is made of empty parts");
+    }
+
+    #[test]
+    fn a_long_stream_of_like_events_is_no_bomb() {
+        let event = format!("data: {}\n\n", "x".repeat(250));
+        let flushed = vec![event.as_bytes(); 20_000];
+        let (plain, well) = decode(&[&coded(&flushed)]).unwrap();
+        assert_eq!((plain.len(), well), (20_000 * event.len(), true));
+        // Members of their own, as servers that compress each part write them.
+        let members = coded(&[event.as_bytes()]).repeat(5_000);
+        assert_eq!(decode(&[&members]).map(|(plain, _)| plain.len()), Ok(5_000 * event.len()));
+    }
+
+    fn noise(bytes: u64) -> Vec<u8> {
+        (0..bytes).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23).to_le_bytes()[2]).collect()
+    }
+
+    fn refused(bomb: &[u8]) -> &'static str {
         let mut gunzip = Gunzip::new();
-        let mut read = &bomb[..];
-        let ended = loop {
+        let mut read = bomb;
+        loop {
             match gunzip.decode(&mut read) {
                 Ok(plain) => assert!(plain.len() <= 1 << 20, "one step gave {} bytes", plain.len()),
                 Err(why) => break why,
             }
             assert!(!read.is_empty(), "the bomb was decoded whole");
-        };
-        assert_eq!(ended, "the gzip body expands past 32 MiB");
+        }
     }
 }
