@@ -20,7 +20,7 @@ pub struct Facts {
     pub clock_steps: u64,
     /// The round trip to the server, where arrivals are acknowledged the usual way; `None` = at once, or by no TCP.
     pub delayed_acks: Option<Span>,
-    /// When the run was interrupted, if it was: windows end there.
+    /// When the run was cut short, by a signal or because enough was seen, if it was: windows end there.
     pub interrupted: Option<Instant>,
     /// The service levels asked for; each recorder held its requests to their bounds.
     pub slo: Slo,

@@ -121,6 +121,11 @@ impl Audit {
         }
     }
 
+    /// The run was cut short at `at`: turns that end later are not counted.
+    pub fn cut(&mut self, at: Instant) {
+        self.windows.iter_mut().for_each(|window| window.cut(at));
+    }
+
     /// A job was done in the turn that is going on.
     pub fn work(&mut self, work: Work) {
         self.pending.push(work);
@@ -169,7 +174,7 @@ impl Audit {
     /// The instant after `at` at which a window begins or ends: counters read there belong to one window alone.
     #[must_use]
     pub fn next_edge(&self, at: Instant) -> Instant {
-        let edges = self.windows.iter().flat_map(|window| [Some(window.from), window.until]).flatten();
+        let edges = self.windows.iter().flat_map(Window::edges);
         edges.filter(|edge| *edge > at).min().unwrap_or(Instant::NEVER)
     }
 

@@ -37,6 +37,11 @@ impl Recorder {
         }
     }
 
+    /// The run was cut short at `at`: what is stamped later is in no rate.
+    pub fn cut(&mut self, at: Instant) {
+        self.stages.iter_mut().for_each(|stage| stage.cut(at));
+    }
+
     /// Bytes arrived.
     pub fn read(&mut self, stamp: Instant, bytes: usize) {
         self.silence.heard(stamp);

@@ -2,6 +2,7 @@
 //!
 //! It must not divide: rates, quantiles and verdicts are the analysis' affair. All is whole numbers, so merging is exact.
 
+use super::backwards::Backwards;
 use super::bounds::Bounds;
 use super::interval::Interval;
 use super::judged::{Bound, Judged};
@@ -67,16 +68,21 @@ impl Stage {
         &self.window
     }
 
+    /// The run was cut short at `at`: what is stamped later is in no rate of this stage.
+    pub(super) fn cut(&mut self, at: Instant) {
+        self.window.cut(at);
+    }
+
     /// One metric of the successes due in the window. Lateness is of all that were begun.
     #[must_use]
     pub const fn tally(&self, metric: Metric) -> &Tally {
         &self.tallies[metric.index()]
     }
 
-    /// Negative spans over all metrics: our own defects.
-    #[must_use]
-    pub fn negative(&self) -> u64 {
-        self.tallies.iter().map(Tally::negative).sum()
+    /// Negative spans of each metric that has any: our own defects.
+    pub fn backwards(&self) -> impl Iterator<Item = (Metric, Backwards)> {
+        let all = Metric::ALL.into_iter().map(|metric| (metric, *self.tally(metric).backwards()));
+        all.filter(|(_, backwards)| backwards.count > 0)
     }
 
     /// Adds what `other` saw of the same stage, or of another one, block by block.

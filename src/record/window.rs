@@ -17,6 +17,8 @@ pub struct Window {
     pub until: Option<Instant>,
     /// What its blocks are made of.
     pub blocks: Blocks,
+    /// Where the run was cut short, if it was: nothing from then on lies inside, and the blocks stay where they were.
+    cut: Option<Instant>,
 }
 
 /// What the blocks of a window are made of.
@@ -41,7 +43,7 @@ impl Window {
     #[must_use]
     pub fn of_time(from: Instant, until: Instant) -> Self {
         assert!(from < until, "a window has a duration");
-        Self { from, until: Some(until), blocks: Blocks::Time }
+        Self { from, until: Some(until), blocks: Blocks::Time, cut: None }
     }
 
     /// A window of `count` requests, the first of which has index `first`; `until` is known where the schedule fixes the
@@ -56,19 +58,36 @@ impl Window {
             from,
             until: until.map(|until| until.max(from + Span::from_ns(1))),
             blocks: Blocks::Requests { first, count },
+            cut: None,
         }
+    }
+
+    /// Ends it at `at`, where nothing ended it before: the run was cut short.
+    pub fn cut(&mut self, at: Instant) {
+        self.cut = Some(self.cut.map_or(at, |before| before.min(at)));
+    }
+
+    /// The instants at which it begins and ends, as far as they are known.
+    pub fn edges(&self) -> impl Iterator<Item = Instant> {
+        [Some(self.from), self.until, self.cut].into_iter().flatten()
     }
 
     /// The same window of a run that starts so much later.
     #[must_use]
     pub fn shifted(&self, by: Span) -> Self {
-        Self { from: self.from + by, until: self.until.map(|until| until + by), blocks: self.blocks }
+        let later = |at: Instant| at + by;
+        Self {
+            from: later(self.from),
+            until: self.until.map(later),
+            blocks: self.blocks,
+            cut: self.cut.map(later),
+        }
     }
 
     /// Whether `at` lies inside.
     #[must_use]
     pub fn contains(&self, at: Instant) -> bool {
-        at >= self.from && self.until.is_none_or(|until| at < until)
+        at >= self.from && [self.until, self.cut].into_iter().flatten().all(|end| at < end)
     }
 
     /// Its length, where it is known beforehand.
@@ -102,6 +121,7 @@ impl Window {
     /// How long [begun, over) lies in each of twenty equal parts of the window: (part, nanoseconds). None where the end is unknown.
     pub(super) fn shares(&self, begun: Instant, over: Instant) -> impl Iterator<Item = (usize, u64)> {
         let (from, until) = (self.from.as_ns(), self.until.map_or(self.from.as_ns(), Instant::as_ns));
+        let over = self.cut.map_or(over, |cut| cut.min(over));
         let (begun, over) = (begun.as_ns().max(from), over.as_ns().min(until));
         let inside = begun < over;
         let first = if inside { self.block_at(Instant::from_ns(begun)) } else { BLOCKS };
@@ -148,6 +168,24 @@ mod tests {
         let window = Window::of_time(at(100), at(200));
         assert!(window.contains(at(100)) && !window.contains(at(200)) && !window.contains(at(99)));
         assert!(Window::of_requests(at(100), None, 0, 5).contains(at(1 << 60)));
+    }
+
+    #[test]
+    fn a_window_that_was_cut_holds_nothing_from_then_on_and_its_blocks_stay() {
+        let whole = Window::of_time(at(1_000), at(3_000));
+        let mut window = whole;
+        window.cut(at(2_000));
+        window.cut(at(2_500));
+        assert!(window.contains(at(1_999)) && !window.contains(at(2_000)));
+        assert_eq!(window.part_at(at(1_950)), whole.part_at(at(1_950)));
+        assert_eq!(window.shares(at(0), at(9_000)).map(|(_, ns)| ns).sum::<u64>(), 1_000);
+        let mut open = Window::of_requests(at(100), None, 0, 5);
+        open.cut(at(200));
+        assert!(open.contains(at(199)) && !open.contains(at(200)));
+        // One that begins later is empty.
+        let mut later = Window::of_time(at(3_000), at(4_000));
+        later.cut(at(2_000));
+        assert!(!later.contains(at(3_500)) && later.shares(at(0), at(9_000)).count() == 0);
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Story<'_> {
             clock_bound: merged.clock_bound,
             clock_steps: merged.clock_steps,
             delayed_acks: self.target.round_trip().filter(|_| !self.plan.client.quick_ack),
-            interrupted: (interrupted || self.was_cut).then_some(self.ended),
+            interrupted: self.orders.control.cut(),
             slo: self.plan.slo.clone(),
         };
         let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds)
@@ -297,6 +297,8 @@ impl Merged {
         );
         // A shard that left nothing still has its place, empty, among the others.
         let mut measured = measured.unwrap_or_else(|| Measured::new(orders, start, number));
+        // One that had ended before knows of no cut, and the windows of all are the same.
+        orders.control.cut().into_iter().for_each(|cut| measured.cut(cut));
         histograms.last(measured.take_interval());
         let Measured { recorders, audit, .. } = measured;
         self.recorders.push(merged(&recorders));

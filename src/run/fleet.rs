@@ -27,6 +27,9 @@ const GRACE: Span = Span::from_s(2);
 /// How long an interrupted run waits for what is in flight.
 const INTERRUPTED_DRAIN: Span = Span::from_s(30);
 
+/// How far ahead a cut is set: shards look for orders at least every 10 ms.
+const NOTICE: Span = Span::from_ms(20);
+
 /// How long a shard may show no sign of life, or take to cancel what it has in flight: it is stuck, and the others report.
 const STUCK: Span = Span::from_s(10);
 
@@ -188,6 +191,7 @@ impl Fleet {
             if interrupts.count() > 0 {
                 progress
                     .say("interrupted: no more is sent; what is in flight may end (once more to cancel it)");
+                self.orders.control.cut_at(clock::now() + NOTICE);
                 self.give_up(interrupts);
                 break;
             }
@@ -195,6 +199,7 @@ impl Fleet {
             let missed = self.gauges.iter().map(|gauge| gauge.read().missed).sum();
             if now > start && cut(now - start, missed) {
                 was_cut = true;
+                self.orders.control.cut_at(now + NOTICE);
                 break;
             }
             let mut waited_for = 0;

@@ -236,6 +236,12 @@ impl Client {
         if order <= self.order {
             return;
         }
+        if let (Some(cut), Some(measured)) = (self.orders.control.cut(), &mut self.measured) {
+            measured.cut(cut);
+            if self.now < cut {
+                return;
+            }
+        }
         self.order = order;
         if let Some(measured) = &mut self.measured {
             measured.source.stop();

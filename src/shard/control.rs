@@ -20,12 +20,14 @@ pub enum Order {
 #[derive(Debug)]
 pub struct Control {
     start_ns: AtomicU64,
+    cut_ns: AtomicU64,
     order: AtomicU8,
 }
 
 impl Default for Control {
     fn default() -> Self {
-        Self { start_ns: AtomicU64::new(Instant::NEVER.as_ns()), order: AtomicU8::new(0) }
+        let never = || AtomicU64::new(Instant::NEVER.as_ns());
+        Self { start_ns: never(), cut_ns: never(), order: AtomicU8::new(0) }
     }
 }
 
@@ -38,8 +40,21 @@ impl Control {
     /// The run's zero, once it is set.
     #[must_use]
     pub fn start(&self) -> Option<Instant> {
-        let start = Instant::from_ns(self.start_ns.load(Ordering::Acquire));
-        (start != Instant::NEVER).then_some(start)
+        set(&self.start_ns)
+    }
+
+    /// Cuts the run short: windows end at `at` and the next order holds from then on. A little ahead of now, so that every
+    /// shard knows of it before it comes, and all of them cut at the same instant. The first cut stands.
+    pub fn cut_at(&self, at: Instant) {
+        let never = Instant::NEVER.as_ns();
+        // The error says that it was cut before, at another instant.
+        let _ = self.cut_ns.compare_exchange(never, at.as_ns(), Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Where the run is cut short, if it is.
+    #[must_use]
+    pub fn cut(&self) -> Option<Instant> {
+        set(&self.cut_ns)
     }
 
     /// Gives an order. Orders only get stronger.
@@ -56,6 +71,11 @@ impl Control {
             _ => Order::Abandon,
         }
     }
+}
+
+fn set(ns: &AtomicU64) -> Option<Instant> {
+    let at = Instant::from_ns(ns.load(Ordering::Acquire));
+    (at != Instant::NEVER).then_some(at)
 }
 
 /// What one shard tells of itself while it works.
@@ -100,6 +120,15 @@ mod tests {
         control.give(Order::Abandon);
         control.give(Order::Drain);
         assert_eq!(control.order(), Order::Abandon);
+    }
+
+    #[test]
+    fn the_first_cut_stands() {
+        let control = Control::default();
+        assert_eq!(control.cut(), None);
+        control.cut_at(Instant::from_ns(7));
+        control.cut_at(Instant::from_ns(5));
+        assert_eq!(control.cut(), Some(Instant::from_ns(7)));
     }
 
     #[test]

@@ -46,6 +46,12 @@ impl Measured {
         &mut self.recorders[usize::from(target)]
     }
 
+    /// The run is cut short at `at`: what is stamped later is in no rate, and turns that end later are not audited.
+    pub fn cut(&mut self, at: Instant) {
+        self.recorders.iter_mut().for_each(|recorder| recorder.cut(at));
+        self.audit.cut(at);
+    }
+
     /// When the interval that is going on ends.
     #[must_use]
     pub fn interval_ends(&self) -> Instant {

@@ -46,6 +46,32 @@ fn a_signal_stops_sending_drains_and_reports() {
 }
 
 #[test]
+fn the_drain_of_an_interrupted_run_is_no_part_of_its_window() {
+    let folder = Folder::new();
+    // Answers of some three seconds: the drain takes as long as the window did.
+    let mut child =
+        start(&folder, "--sim --no-probe --rate 100 --duration 60s --sim-ttft 3s --output-tokens 2");
+    await_rows(&folder, &mut child);
+    send(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let summary = folder.summary();
+    let (run, load) = (&summary["run"], &summary["load"]);
+    let [window, whole] = ["window_ns", "duration_ns"].map(|key| run[key].as_u64().unwrap());
+    assert!(window + 2_000_000_000 < whole, "the window has {window} ns of {whole}");
+    // All were begun within the window, and only what was answered within it is achieved.
+    let sent = load["sent_rate"].as_f64().unwrap();
+    let begun = load["begun"].as_f64().unwrap();
+    assert!(
+        (sent * window as f64 / 1e9 - begun).abs() < begun * 0.02 + 2.0,
+        "{sent} per second, {begun} begun"
+    );
+    let achieved = load["achieved_rate"].as_f64().unwrap();
+    assert!(achieved < sent / 2.0, "{achieved} of {sent} per second");
+    assert_eq!(load["completed"], load["begun"], "what was in flight could end");
+}
+
+#[test]
 fn a_second_signal_does_not_wait_for_what_is_in_flight() {
     let folder = Folder::new();
     // Answers of a minute: a drain would wait for them.
