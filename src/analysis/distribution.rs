@@ -61,7 +61,7 @@ impl Distribution {
             with_failures: Level::ALL.map(|level| tail(tally, failures, level)),
             censored: tally.censored(),
             censored_from: tally.censored_from(),
-            negative: tally.negative(),
+            negative: tally.backwards().count,
         }
     }
 

@@ -5,7 +5,7 @@
 use super::verdict::{Check, Reason, State, Verdict};
 use super::words::{say_number, say_share, say_span};
 use super::{Facts, Level, Load, ShardQueue, StageFindings, Thresholds};
-use crate::record::{Metric, Stage};
+use crate::record::{Backwards, Metric, Stage};
 use crate::time::{Span, StampClass};
 
 /// The verdict on one stage, made of the figures that `found` already has.
@@ -256,12 +256,29 @@ fn delivered(verdict: &mut Verdict, stage: &Stage, thresholds: &Thresholds) {
 }
 
 fn negative(verdict: &mut Verdict, stage: &Stage, shards: &[ShardQueue], thresholds: &Thresholds) {
-    let backwards = stage.negative() + shards.iter().map(|shard| shard.negative).sum::<u64>();
+    let of_shards = |kind: fn(&ShardQueue) -> &Backwards| {
+        shards.iter().map(kind).fold(Backwards::default(), |mut all, one| {
+            all.merge(one);
+            all
+        })
+    };
+    let waits = ("waits of jobs", of_shards(|shard| &shard.backward_waits));
+    let services = ("services of jobs", of_shards(|shard| &shard.backward_services));
+    let metrics = stage.backwards().map(|(metric, seen)| (metric.name(), seen));
+    let kinds: Vec<_> =
+        metrics.chain([waits, services]).filter(|(_, backwards)| backwards.count > 0).collect();
+    let backwards: u64 = kinds.iter().map(|(_, seen)| seen.count).sum();
     let of = stage.population.due + shards.iter().map(|shard| shard.jobs).sum::<u64>();
     let share = ratio(backwards, of.max(backwards).max(1));
     let check = Check::at_most("negative_spans", "ratio", Some(share), 0.0, thresholds.lost_invalid);
     verdict.check(check, || {
-        let words = format!("{backwards} spans of time ran backwards: stamps and our clock disagree");
+        let kinds = kinds.iter().map(|(name, seen)| {
+            let furthest = say_span(Span::ZERO - seen.furthest);
+            format!("{} {name}, by up to {furthest}", seen.count)
+        });
+        let kinds = kinds.collect::<Vec<_>>().join("; ");
+        let words =
+            format!("{backwards} spans of time ran backwards ({kinds}): stamps and our clock disagree");
         (
             words,
             "this is a defect of lowrho, or a clock that was set: please report it if it comes again".into(),
@@ -288,6 +305,6 @@ fn ns(span: Span) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share of a few digits")]
-fn ratio(part: u64, whole: u64) -> f64 {
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }

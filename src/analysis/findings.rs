@@ -174,12 +174,13 @@ fn state(stage: &Stage, asked: &StageFacts, facts: &Facts) -> ServerState {
     let parts = stage.window().part_lengths().filter(|_| steady);
     let trend = parts.map(|parts| Trend::of(&stage.in_flight_ns, &parts));
     let mut state = ServerState::of(trend, asked.requested_rate.is_some());
+    let population = &stage.population;
+    state.failing(examine::ratio(population.failed - population.ours, population.begun.max(1)));
     if let Some(round_trip) = facts.delayed_acks
         && let Some(found) = HeldBack::in_gaps(stage.tally(Metric::Itl).values(), round_trip)
     {
         state.words.push(found.words(round_trip));
     }
-    let population = &stage.population;
     if population.told_to_wait > 0 {
         state.words.push(format!(
             "{} refusals said when to ask again (Retry-After, at most {} s)",

@@ -2,7 +2,7 @@
 //!
 //! It must not judge: the verdict does.
 
-use crate::record::{Jobs, Lost, Queue, Switches, WorkClass};
+use crate::record::{Backwards, Jobs, Lost, Queue, Switches, WorkClass};
 use crate::time::Span;
 
 /// The batch formula is the one to read where the index of dispersion of arrivals in bins of 1 ms exceeds this.
@@ -153,8 +153,10 @@ pub struct ShardQueue {
     pub empty_turns: u64,
     /// CPU time of the turns.
     pub cpu: Span,
-    /// Waits or services that ran backwards: our own defect.
-    pub negative: u64,
+    /// Waits that ran backwards: our own defect.
+    pub backward_waits: Backwards,
+    /// Services that ran backwards: our own defect.
+    pub backward_services: Backwards,
 }
 
 impl ShardQueue {
@@ -213,7 +215,8 @@ impl ShardQueue {
             turns: queue.turns,
             empty_turns: queue.empty_turns,
             cpu: span(queue.spent.cpu_ns),
-            negative: queue.negative,
+            backward_waits: queue.backward_waits,
+            backward_services: queue.backward_services,
         }
     }
 }

@@ -4,12 +4,13 @@
 
 use super::Trend;
 use super::stages::Stages;
-use super::words::say_number;
+use super::words::{say_number, say_share};
 
 /// What the load did to the server, as far as it can be told from here.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct ServerState {
-    /// False when requests in flight grew through the window; `None` in a closed loop, which cannot tell.
+    /// False when requests in flight grew through the window, or most requests failed; `None` in a closed loop, and where
+    /// failures keep requests in flight from telling.
     pub kept_up: Option<bool>,
     /// Requests in flight; `None` where the window's end is not fixed.
     pub trend: Option<Trend>,
@@ -24,6 +25,12 @@ const CLOSED: &str =
 /// Why a load that changes is not judged.
 const UNSTEADY: &str =
     "whether the server kept up cannot be told: the load changed, or ended before its window did";
+
+/// Failures end early, and load that is refused keeps nothing in flight: from this share on, what is in flight tells nothing.
+const DOUBTFUL_FAILURES: f64 = 0.01;
+
+/// A server that failed more than this share did not keep up, whatever was in flight.
+const MOST: f64 = 0.5;
 
 impl ServerState {
     pub(super) fn of(trend: Option<Trend>, open_loop: bool) -> Self {
@@ -40,11 +47,26 @@ impl ServerState {
         Self { kept_up, trend, words }
     }
 
+    /// Takes into account that the server failed this share of the requests that were begun.
+    pub(super) fn failing(&mut self, share: f64) {
+        if share > MOST {
+            self.kept_up = Some(false);
+            self.words
+                .push(format!("the server did not keep up: it failed {} of the requests", say_share(share)));
+        } else if share > DOUBTFUL_FAILURES && self.kept_up == Some(true) {
+            self.kept_up = None;
+            self.words.push(format!(
+                "whether the server kept up cannot be told: it failed {} of the requests, and those in flight did not grow",
+                say_share(share)
+            ));
+        }
+    }
+
     /// All stages together: it kept up when it did in every stage that can tell.
     pub(super) fn over<'a>(stages: impl Iterator<Item = &'a Self>) -> Self {
         let mut all = Self::default();
         let mut behind: Option<(&Self, Stages)> = None;
-        let mut untold: Option<(&Vec<String>, Stages)> = None;
+        let mut untold: Vec<(&str, Stages)> = Vec::new();
         for (number, stage) in stages.enumerate() {
             all.kept_up = match (all.kept_up, stage.kept_up) {
                 (Some(mine), Some(theirs)) => Some(mine && theirs),
@@ -54,9 +76,11 @@ impl ServerState {
                 continue;
             }
             if stage.kept_up != Some(false) {
-                match &mut untold {
-                    None => untold = Some((&stage.words, Stages::of(number))),
-                    Some((_, stages)) => stages.add(number, true, false),
+                for words in &stage.words {
+                    match untold.iter_mut().find(|(told, _)| told == words) {
+                        None => untold.push((words, Stages::of(number))),
+                        Some((_, stages)) => stages.add(number, true, false),
+                    }
                 }
                 continue;
             }
@@ -74,13 +98,11 @@ impl ServerState {
         if let Some((worst, stages)) = behind {
             all.words.extend(worst.words.iter().map(|words| format!("{stages}: {words}")));
         }
-        if let Some((words, stages)) = untold {
-            all.words.extend(words.iter().map(|words| match words.as_str() {
-                // All stages of a run are closed loops, or none is.
-                CLOSED => CLOSED.into(),
-                words => format!("{stages}: {words}"),
-            }));
-        }
+        all.words.extend(untold.into_iter().map(|(words, stages)| match words {
+            // All stages of a run are closed loops, or none is.
+            CLOSED => CLOSED.into(),
+            words => format!("{stages}: {words}"),
+        }));
         all
     }
 

@@ -78,7 +78,7 @@ pub(super) fn read(
         given if given.value.is_some_and(|text| text.as_str() == "auto") => {
             expected::shards(demand, &limits.cost, most)
         }
-        given => explicit_shards(r, given, most, &cores, shares),
+        given => explicit_shards(r, given, most, &cores, shares, sim),
     };
     let cpus: Vec<usize> = cores.into_iter().take(shards).collect();
     let threads = cpus.len() + sim.map_or(0, |sim| sim.cpus.len());
@@ -184,12 +184,20 @@ fn explicit_shards(
     most: usize,
     cores: &[usize],
     shares: (usize, &str),
+    sim: Option<&SimPlan>,
 ) -> usize {
     let shards = given.value.and_then(|text| text.as_str().parse::<usize>().ok());
     shards.filter(|shards| (1..=most).contains(shards)).unwrap_or_else(|| {
         let remedy = match cores.len() {
             n if n > most => format!("a shard needs at least one of the {} of {}", shares.0, shares.1),
-            _ => format!("a shard has a CPU of its own, and the shards' are {}", format_cpus(cores)),
+            _ => {
+                let taken =
+                    sim.map(|sim| &sim.cpus).filter(|taken| taken.iter().all(|cpu| !cores.contains(cpu)));
+                let taken = taken.map_or(String::new(), |taken| {
+                    format!(": the simulator has {} (--sim-cpus)", format_cpus(taken))
+                });
+                format!("a shard has a CPU of its own, and the shards' are {}{taken}", format_cpus(cores))
+            }
         };
         r.refuse(given, format!("auto, or a whole number from 1 to {most}"), remedy);
         1

@@ -3,6 +3,7 @@
 //! It must not read a clock, know a socket, or judge: definitions are those of `docs/METHOD.md`.
 
 mod audit;
+mod backwards;
 mod bounds;
 mod by_choice;
 mod censored;
@@ -33,6 +34,7 @@ mod traffic;
 mod window;
 
 pub use audit::{Audit, Turn, Work, WorkClass};
+pub use backwards::Backwards;
 pub use bounds::Bounds;
 pub use dispersion::{Bursts, Dispersion};
 pub use failures::{Failure, Failures};

@@ -5,7 +5,7 @@
 use super::audit::{Served, Turn, WorkClass};
 use super::dispersion::{Bursts, Dispersion};
 use super::histogram::Histogram;
-use super::{Cause, Switches};
+use super::{Backwards, Cause, Switches};
 use crate::time::{Instant, Span};
 
 /// The jobs of one class, or the interrupted ones.
@@ -152,8 +152,10 @@ pub struct Queue {
     pub bursts: Bursts,
     /// Counts of arrivals in bins of 0.1, 1 and 10 ms.
     pub dispersion: [Dispersion; 3],
-    /// Waits or services that ran backwards: our own defect.
-    pub negative: u64,
+    /// Waits that ran backwards: our own defect.
+    pub backward_waits: Backwards,
+    /// Services that ran backwards: our own defect.
+    pub backward_services: Backwards,
 }
 
 impl Default for Queue {
@@ -170,7 +172,8 @@ impl Default for Queue {
             waits: Histogram::coarse(),
             bursts: Bursts::default(),
             dispersion: [Span::from_us(100), Span::from_ms(1), Span::from_ms(10)].map(Dispersion::of_bins),
-            negative: 0,
+            backward_waits: Backwards::default(),
+            backward_services: Backwards::default(),
         }
     }
 }
@@ -205,7 +208,8 @@ impl Queue {
         for (mine, theirs) in self.dispersion.iter_mut().zip(&other.dispersion) {
             mine.merge(theirs);
         }
-        self.negative += other.negative;
+        self.backward_waits.merge(&other.backward_waits);
+        self.backward_services.merge(&other.backward_services);
     }
 
     pub(super) fn serve(&mut self, served: &Served, mean_service: Span) {
@@ -223,9 +227,9 @@ impl Queue {
     }
 
     fn notice(&mut self, served: &Served) {
-        self.negative += u64::from(served.service.is_negative()) + u64::from(served.wait.is_negative());
-        if let Ok(ns) = u64::try_from(served.wait.as_ns()) {
-            self.waits.record(ns);
+        self.backward_services.see(served.service);
+        if !self.backward_waits.see(served.wait) {
+            self.waits.record(served.wait.as_ns().unsigned_abs());
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! It must not judge: intervals and infinities are made of this by the analysis.
 
+use super::backwards::Backwards;
 use super::histogram::Histogram;
 use super::window::BLOCKS;
 use crate::time::Span;
@@ -12,7 +13,7 @@ pub struct Tally {
     values: Histogram,
     blocks: Vec<Histogram>,
     requests: u64,
-    negative: u64,
+    backwards: Backwards,
     censored: u64,
     censored_from: Option<Span>,
 }
@@ -23,7 +24,7 @@ impl Default for Tally {
             values: Histogram::published(),
             blocks: Vec::new(),
             requests: 0,
-            negative: 0,
+            backwards: Backwards::default(),
             censored: 0,
             censored_from: None,
         }
@@ -33,10 +34,10 @@ impl Default for Tally {
 impl Tally {
     /// Counts a value of the block. A negative one is our own defect: it is counted as such, and is no value.
     pub fn record(&mut self, span: Span, block: usize) {
-        let Ok(ns) = u64::try_from(span.as_ns()) else {
-            self.negative += 1;
+        if self.backwards.see(span) {
             return;
-        };
+        }
+        let ns = span.as_ns().unsigned_abs();
         self.values.record(ns);
         if self.blocks.is_empty() {
             self.blocks.resize(BLOCKS, Histogram::coarse());
@@ -66,7 +67,7 @@ impl Tally {
             }
         }
         self.requests += other.requests;
-        self.negative += other.negative;
+        self.backwards.merge(&other.backwards);
         self.censored += other.censored;
         self.censored_from = match (self.censored_from, other.censored_from) {
             (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
@@ -94,8 +95,8 @@ impl Tally {
 
     /// Negative spans: our own defect.
     #[must_use]
-    pub const fn negative(&self) -> u64 {
-        self.negative
+    pub const fn backwards(&self) -> &Backwards {
+        &self.backwards
     }
 
     /// Requests cancelled by us before this metric of theirs was complete.

@@ -357,7 +357,7 @@ fn shard(queue: &ShardQueue, recorder: &Recorder, facts: &ShardFacts) -> ShardAu
         lost_stamps: facts.lost_stamps,
         queue_overflows: facts.queue_overflows,
         rows_dropped: facts.rows_dropped,
-        negative_spans: queue.negative,
+        negative_spans: queue.backward_waits.count + queue.backward_services.count,
         failed: facts.failed.clone(),
         ..ShardAudit::default()
     }

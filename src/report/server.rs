@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Whether the server kept up with the load, and how that is known.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Server {
-    /// False when requests in flight grew through the window, or the server went away; null when that cannot be told.
+    /// False when requests in flight grew through the window, more than half of the requests failed, or the server went away;
+    /// null when that cannot be told, as where more than 1 % failed.
     pub kept_up: Option<bool>,
     /// Growth of the requests in flight, in requests per second (least squares on 20 block means).
     pub in_flight_slope: Option<f64>,

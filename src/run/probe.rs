@@ -240,7 +240,7 @@ fn findings(answers: &[(u32, Answer)], workload: &Workload) -> Findings {
             ));
         }
     }
-    if !workload.input_is_exact()
+    if workload.takes_fit()
         && let (Some(short), Some(long)) = (counted.first(), counted.last())
         && short.0 < long.0
     {

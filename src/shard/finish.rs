@@ -88,9 +88,14 @@ impl Client {
             }
             return;
         };
-        if flight.is_unasked(read.arrival) && flight.may_be_sent_again(self.now) {
+        if flight.is_unasked(read.arrival) {
             // It was there before our request left: an answer to nobody (a 408 of a server about to close).
-            self.send_again(ring, conn, self.now);
+            if flight.may_be_sent_again(self.now) {
+                self.send_again(ring, conn, self.now);
+            } else {
+                flight.closed(Closed::Unasked, self.now);
+                self.end_flight(ring, conn, self.now);
+            }
             return;
         }
         let (before, refused) = (flight.timeline.latest_read(), flight.refused());

@@ -41,6 +41,8 @@ pub enum Closed {
     TimedOut(ErrorClass),
     /// We gave it up.
     Cancelled,
+    /// Bytes were there before the request had left: whatever they are, they are no answer to it.
+    Unasked,
     /// There is no memory for what it has not finished: it and others keep too much ([`super::Response::kept`]).
     Crowded,
 }

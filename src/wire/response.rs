@@ -9,7 +9,9 @@ use super::head::{self, Coding, Head, HeadEnd, Parsed};
 use super::openai::Event;
 use super::sse::{Sse, has_more_than_line_ends};
 use super::stream::{Failure, Stream};
-use super::{Closed, Counters, ErrorClass, Expect, Heard, Listener, Progress, Reply, TokenSource};
+use super::{Closed, Counters, ErrorClass, Expect, Heard, Listener, Progress};
+
+mod reply;
 
 /// Bytes that are read on once the outcome is known, for the body's end and a connection that can be reused.
 const LONGEST_DRAIN: usize = 64 << 10;
@@ -121,9 +123,15 @@ impl Response {
     pub fn closed(&mut self, how: Closed, hear: &mut impl Listener) {
         match self.phase {
             Phase::Over => {}
+            _ if how == Closed::Unasked => {
+                self.fail(Failure::because(
+                    ErrorClass::HttpProtocol,
+                    "an answer came before its request was sent",
+                ));
+            }
             Phase::Head => self.fail(Failure::new(match how {
                 Closed::TimedOut(class) => class,
-                Closed::Cancelled => ErrorClass::Cancelled,
+                Closed::Cancelled | Closed::Unasked => ErrorClass::Cancelled,
                 Closed::Crowded => ErrorClass::HeadTooLarge,
                 _ if self.bytes == 0 && self.expect.reused => ErrorClass::StaleConnection,
                 Closed::Reset => ErrorClass::Reset,
@@ -354,7 +362,7 @@ impl Response {
             Closed::Fin | Closed::Unannounced => ErrorClass::TruncatedBody,
             Closed::Reset => ErrorClass::Reset,
             Closed::TimedOut(class) => class,
-            Closed::Cancelled => ErrorClass::Cancelled,
+            Closed::Cancelled | Closed::Unasked => ErrorClass::Cancelled,
             Closed::Crowded => ErrorClass::EventTooLarge,
         };
         match self.content {
@@ -398,50 +406,6 @@ impl Response {
     fn fail(&mut self, failure: Failure) {
         self.phase = Phase::Over;
         self.failure.get_or_insert_with(|| failure.into());
-    }
-
-    /// How it ended. Only after [`Progress::Over`] or [`Response::closed`].
-    ///
-    /// # Panics
-    /// When asked before.
-    #[must_use]
-    pub fn reply(&self) -> Reply {
-        assert!(self.phase == Phase::Over, "a reply was asked for before its response was over");
-        let tally = &self.stream.tally;
-        let error = self.failure.as_ref().map(|failure| failure.class);
-        let (tokens, token_source) = tally.output_tokens();
-        let output_tokens = match self.content {
-            _ if self.status.is_none() => None,
-            Content::Words(_) | Content::NotAStream | Content::Ignored => None,
-            Content::Unary => tally.usage.completion_tokens,
-            _ => match error {
-                // What is not HTTP was not parsed as a body, unless tokens say otherwise.
-                Some(ErrorClass::HttpProtocol | ErrorClass::UnsupportedEncoding) => {
-                    tally.shows_tokens().then_some(tokens)
-                }
-                _ => Some(tokens),
-            },
-        };
-        let mut counters = self.counters;
-        counters.usage_distrusted = tally.distrusts_usage();
-        if error.is_none() && self.content == Content::Events {
-            counters.no_done = !self.stream.done;
-            counters.no_finish_reason = !tally.all_finished();
-            counters.empty_output = !tally.shows_tokens() && !tally.undecided_count();
-        }
-        Reply {
-            status: self.status,
-            error,
-            detail: self.failure.as_ref().and_then(|failure| failure.detail.clone()),
-            output_tokens,
-            token_source: if output_tokens.is_some() { token_source } else { TokenSource::Events },
-            usage: tally.usage,
-            undecided_count: tally.undecided_count(),
-            finish_reason: tally.finish_reason.clone(),
-            counters,
-            retry_after_s: self.retry_after_s.filter(|_| error.is_some()),
-            reusable: self.whole && self.persistent && !self.surplus,
-        }
     }
 
     /// The body of a unary reply, decoded, as far as it has come.

@@ -133,6 +133,12 @@ impl Workload {
         self
     }
 
+    /// Whether a fit of words to tokens changes what is sent: for text prompts of our own making alone.
+    #[must_use]
+    pub fn takes_fit(&self) -> bool {
+        matches!(self.prompts, Material::Synthetic(_)) && !self.input_is_exact()
+    }
+
     /// Writes request `index` into `into`, whose buffers are reused.
     pub fn request(&self, index: u64, into: &mut Request) {
         let asked = self.asked_output_tokens(index);

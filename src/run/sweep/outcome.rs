@@ -35,7 +35,8 @@ pub fn outcome(found: &StageFindings, ended: Ended) -> Outcome {
         window: found.length,
         completed: found.completed_by_part.to_vec(),
         in_flight: trend.map_or_else(Vec::new, |trend| trend.means.to_vec()),
-        grew: found.server.kept_up == Some(false),
+        // A closed loop grows to its size and tells nothing by that.
+        grew: load.requested_rate.is_some() && trend.is_some_and(|trend| trend.grew),
         detectable_per_s: trend.map_or(0.0, |trend| trend.detectable_per_s),
         terms: terms.collect(),
         goodput_per_s: found.slo.as_ref().and_then(|slo| slo.goodput_per_s),
