@@ -49,8 +49,15 @@ impl Distribution {
     pub fn of(tally: &Tally, failures: &[u64; BLOCKS]) -> Self {
         let values = tally.values();
         let (mean, sd) = moments(values);
-        let quantiles =
+        let mut quantiles =
             Level::ALL.map(|level| Quantile::of(values, tally.blocks(), tally.requests(), level.q()));
+        // Each has its own n_eff, and a lower one's can be the smaller: what lies above an undefined one rests on no more.
+        let defined = quantiles.iter().take_while(|quantile| quantile.is_some()).count();
+        quantiles[defined..].fill(None);
+        let mut with_failures = Level::ALL.map(|level| tail(tally, failures, level));
+        let told = with_failures.iter().take_while(|tail| **tail != Tail::Undefined).count();
+        let finite = |tail: &&mut Tail| matches!(tail, Tail::Finite(_));
+        with_failures[told..].iter_mut().filter(finite).for_each(|tail| *tail = Tail::Undefined);
         Self {
             count: values.count(),
             mean,
@@ -58,7 +65,7 @@ impl Distribution {
             min: values.min().map(span),
             max: values.max().map(span),
             quantiles,
-            with_failures: Level::ALL.map(|level| tail(tally, failures, level)),
+            with_failures,
             censored: tally.censored(),
             censored_from: tally.censored_from(),
             negative: tally.backwards().count,
@@ -156,6 +163,33 @@ mod tests {
         assert_eq!((distribution.count, distribution.mean, distribution.sd), (0, None, None));
         assert!(distribution.quantiles.iter().all(Option::is_none));
         assert_eq!(distribution.with_failures, [Tail::Undefined; 5]);
+    }
+
+    #[test]
+    fn nothing_finite_is_told_above_a_quantile_that_is_undefined() {
+        // 3 in 100 values of some blocks are slow and none of others': so few such blocks cannot tell p99, and a rank in a flat
+        // tail above could.
+        let mut bunched = Tally::default();
+        for n in 0..100_000_i64 {
+            let block = usize::try_from(n / 5_000).unwrap();
+            let slow = block == 7 && n % 4 == 0;
+            let slower = n % 200 == 0;
+            let value = if slower {
+                5_000
+            } else if slow {
+                3_000
+            } else {
+                1_000
+            };
+            bunched.record(Span::from_ns(value + n % 7), block);
+            bunched.contributed();
+        }
+        let distribution = Distribution::of(&bunched, &NONE);
+        let defined = distribution.quantiles.map(|quantile| quantile.is_some());
+        assert!(defined.is_sorted_by(|a, b| a >= b), "{defined:?}");
+        assert!(defined[0] && !defined[4], "{defined:?}: the case must have both");
+        let finite = distribution.with_failures.map(|tail| matches!(tail, Tail::Finite(_)));
+        assert!(finite.is_sorted_by(|a, b| a >= b), "{finite:?}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 
 /// How often the fleet is looked at: the precision of the end of a cool-down, which nothing measured depends on.
 /// At 5 ms the looking alone cost a sixth of all CPU at 1,000 short answers per second.
-const LOOK: Span = Span::from_ms(20);
+const LOOK: Span = Span::from_ms(50);
 
 /// From "all are ready" to the first due instant: every shard has seen the start by then.
 const LEAD: Span = Span::from_ms(50);

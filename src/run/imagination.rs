@@ -14,7 +14,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// How often the thread looks. It sleeps by the clock, so that a shard never pays for waking it.
-const BEAT: Duration = Duration::from_millis(20);
+const BEAT: Duration = Duration::from_millis(50);
 
 /// Pieces of traffic a shard may have underway: a second of them, in which a thread that has a CPU comes to run.
 const PIECES: usize = 100;

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Rows that may wait: at 50,000 requests/s, eight beats of the writer. The queue's memory (some 4 MB) is taken at once.
+/// Rows that may wait: at 50,000 requests/s, three beats of the writer. The queue's memory (some 4 MB) is taken at once.
 const QUEUE_ROWS: usize = 8_192;
 
 /// The queue of one run, until [`super::RowWriter::start`] takes it. Rows sent before wait in it.

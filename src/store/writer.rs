@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// How often the writer looks at the queue and writes what it found. It sleeps by the clock, not on the queue, so
 /// that a shard that sends a row never pays for waking it; and kill -9 costs at most the rows of one beat.
-const BEAT: Duration = Duration::from_millis(20);
+const BEAT: Duration = Duration::from_millis(50);
 
 /// Text is handed to the system at this size even before the beat ends.
 const CHUNK_BYTES: usize = 256 * 1024;
