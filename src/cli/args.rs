@@ -36,6 +36,8 @@ pub(super) enum Command {
     Rerun(Box<RerunArguments>),
     /// Print the report of a results directory again
     Report(ReportArguments),
+    /// Tell result files of lowrho and of other tools side by side
+    Compare(Box<CompareArguments>),
     /// See what a run would meet on this machine
     Doctor(Box<DoctorArguments>),
 }
@@ -179,4 +181,33 @@ pub(super) struct ReportArguments {
     /// Write each figure as an SVG file of its own into DIR and print nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "csv"])]
     pub(super) svg: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho compare results/before results/after
+  lowrho compare results/a k6-summary.json vllm.json profile_export_aiperf.json --markdown
+  lowrho compare results/main results/branch --fail-if 'ttft_p99>+5%,requests_per_s<-2%'
+
+Which tool wrote a file is told by its content: k6, vllm bench serve, SGLang, AIPerf, inference-perf, GuideLLM, oha, wrk
+(docs/COMPARISON.md). A number that only shares a name with one of lowrho's is not lined up, and a note says why.
+Two or more runs of lowrho: differences against the first, with 95 % intervals.
+Exit status: 0 told, 1 lowrho failed, 2 a file or a term cannot be read or judged, 99 a term of --fail-if is crossed.")]
+pub(super) struct CompareArguments {
+    /// Results directories of lowrho, and result files of any tool
+    #[arg(value_name = "PATH", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Print Markdown instead
+    #[arg(long, conflicts_with = "html")]
+    pub(super) markdown: bool,
+    /// Write a page to FILE and print nothing
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+    /// Tell every figure that any file has
+    #[arg(long)]
+    pub(super) all: bool,
+    /// Exit with 99 when the whole 95 % interval of a difference lies beyond a limit: 'ttft_p99>+5%,requests_per_s<-2%'
+    #[arg(long, value_name = "TERMS")]
+    pub(super) fail_if: Option<String>,
 }

@@ -1,8 +1,9 @@
 //! Arguments, environment and files to what is asked for; does none of it.
 
 use super::Exit;
-use super::args::{Arguments, Command, ReportArguments, SweepArguments};
-use super::{card, limits, shape};
+use super::args::{Arguments, Command, CompareArguments, ReportArguments, SweepArguments};
+use super::{Compare, card, limits, shape};
+use crate::foreign::{GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
     AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
@@ -45,6 +46,8 @@ pub enum Asked {
         /// How.
         forms: Vec<Form>,
     },
+    /// Tell result files of this and other tools side by side.
+    Compare(Box<Compare>),
 }
 
 /// How earlier results are told.
@@ -145,8 +148,17 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
         Command::Sweep(sweep) => swept(*sweep, facts),
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
+        Command::Compare(compare) => compared(*compare),
         Command::Report(report) => Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report) }),
     }
+}
+
+fn compared(arguments: CompareArguments) -> Result<Asked, Refusal> {
+    let CompareArguments { files: paths, markdown, html, all, fail_if } = arguments;
+    let read = |text: String| text.parse().map_err(|why: GateError| Refusal::File(format!("--fail-if: {why}")));
+    let gate = fail_if.map(read).transpose()?.unwrap_or_default();
+    let scope = if all { Scope::All } else { Scope::Usual };
+    Ok(Asked::Compare(Box::new(Compare { paths, markdown, html, scope, gate })))
 }
 
 /// The forms asked for; the text where there is none.

@@ -4,6 +4,7 @@ mod again;
 mod args;
 mod asked;
 mod card;
+mod compare;
 mod curl;
 mod deeds;
 mod dry_run;
@@ -15,6 +16,7 @@ mod shape;
 mod sweeps;
 
 pub use asked::{Asked, Invocation, Refusal, read};
+pub use compare::Compare;
 pub use exit::{Ending, Exit, Signal};
 pub use limits::limits;
 
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
         Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
         Asked::Report { dirs, forms } => again::report(&dirs, &forms),
+        Asked::Compare(asked) => compare::compare(&asked),
         Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),
     };
     match done {
