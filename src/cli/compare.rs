@@ -36,7 +36,8 @@ pub(super) fn compare(asked: &Compare) -> io::Result<Exit> {
         match read(path) {
             Ok(more) => readings.extend(more),
             Err(why) => {
-                writeln!(io::stderr(), "error: {}: {}", path.display(), clean(&why))?;
+                let why: Vec<String> = why.lines().map(clean).collect();
+                writeln!(io::stderr(), "error: {}: {}", path.display(), why.join("\n"))?;
                 return Ok(Exit::BadPlan);
             }
         }

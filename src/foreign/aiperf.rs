@@ -30,13 +30,13 @@ pub(super) const WAITING: &str = "ends with the first bytes of the body, though 
 
 /// Whether a document is one of its exports.
 pub(super) fn is(value: &Value) -> bool {
-    value.get("aiperf_version").is_some() && value.get("request_count").is_some_and(Value::is_object)
+    value.get("schema_version").is_some_and(Value::is_string) && value.get("request_count").is_some_and(Value::is_object)
 }
 
 /// Reads one.
 pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let root = Field::root(value, "aiperf");
-    let version = root.need("aiperf_version")?.text()?;
+    let version = root.get("aiperf_version").map(|version| version.text()).transpose()?.unwrap_or("format");
     let mut reading = Reading::of(name, format!("aiperf {version}"));
     let completed = single(&root, "request_count")?.map(|(_, count)| count);
     let failed = single(&root, "error_request_count")?.map(|(_, count)| count);

@@ -9,6 +9,9 @@ use crate::report::{Distribution, Quantile, Section, Summary, Verdict};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Quantiles come from histograms of three digits: two of them can differ by so much where the values do not.
+const RESOLUTION: f64 = 1e-3;
+
 /// What a summary says. `rows` are all rows of the run, where they are there: without them only p99 has an interval.
 #[must_use]
 pub fn ours(summary: &Summary, rows: Option<&Remeasured>, name: &str) -> Reading {
@@ -85,6 +88,7 @@ fn distribution(reading: &mut Reading, quantity: Quantity, found: &Distribution,
     ] {
         let told = found.p99_ci.filter(|_| level == Level::P99).map(|ends| ends.map(ns));
         let interval = told.or_else(|| rows.and_then(|rows| rows.quantile(quantity.name(), level)));
+        let interval = interval.map(|[low, high]| [low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)]);
         put(statistic, found.quantile(quantile), interval, found.at_least.contains(&quantile));
     }
 }

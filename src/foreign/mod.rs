@@ -6,6 +6,7 @@
 mod aiperf;
 mod aiperf_rows;
 mod difference;
+mod export;
 mod field;
 mod gate;
 mod guidellm;
@@ -24,6 +25,7 @@ mod vllm;
 mod wrk;
 
 pub use difference::{Difference, Outcome};
+pub use export::{Format, export};
 pub use gate::{Gate, GateError, Term};
 pub use lowrho::ours;
 pub use quantity::{Better, Quantity, Statistic, Unit};

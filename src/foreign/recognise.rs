@@ -178,7 +178,7 @@ fn words(error: &serde_json::Error, text: &str) -> String {
 }
 
 fn is_genai_perf(value: &Value) -> bool {
-    value.get("aiperf_version").is_none() && value.pointer("/request_latency/unit").is_some()
+    !aiperf::is(value) && value.pointer("/request_latency/unit").is_some()
 }
 
 fn is_per_request(value: &Value) -> bool {

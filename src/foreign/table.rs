@@ -3,7 +3,7 @@
 //! It must not put a number where it does not belong: a tool without the quantity has n/a there.
 
 use super::difference::Difference;
-use super::quantity::{Quantity, Statistic, Unit, span};
+use super::quantity::{Better, Quantity, Statistic, Unit, span};
 use super::reading::{Apart, Figure, Reading};
 use crate::report::figures;
 use std::collections::BTreeMap;
@@ -109,11 +109,11 @@ impl Comparison {
         let mut rows = Vec::new();
         for quantity in Quantity::ALL {
             for statistic in Statistic::ALL.into_iter().filter(|one| is_told(readings, quantity, *one, scope)) {
-                let cells = readings.iter().zip(&heads).map(|(reading, head)| notes.cell(reading, head, quantity, statistic));
+                let cells = readings.iter().map(|reading| notes.cell(reading, quantity, statistic));
                 rows.push(Row { quantity, statistic, cells: cells.collect(), differences: differences(&ours, quantity, statistic) });
             }
         }
-        let apart = readings.iter().zip(&heads).flat_map(|(reading, head)| reading.apart.iter().map(move |one| told(head, one)));
+        let apart = readings.iter().zip(&heads).flat_map(|(reading, head)| reading.apart.iter().filter(|one| !one.figures.is_empty()).map(move |one| told(head, one)));
         let mut remarks: Vec<String> = readings
             .iter()
             .zip(&heads)
@@ -134,13 +134,28 @@ impl Comparison {
     }
 }
 
-/// The names of the columns; two files of one name get their number.
+/// The names of the columns: the last part of each path; the whole path where that part is not its own alone, and with its
+/// number where two files are the same.
 fn heads(readings: &[Reading]) -> Vec<String> {
-    let alike = |name: &str| readings.iter().filter(|other| other.name == name).count() > 1;
+    fn last(name: &str) -> &str {
+        let name = name.trim_end_matches('/');
+        name.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(name)
+    }
+    let alike = |part: fn(&str) -> &str, name: &str| {
+        readings.iter().filter(|other| part(&other.name) == part(name)).count() > 1
+    };
     readings
         .iter()
-        .enumerate()
-        .map(|(n, one)| if alike(&one.name) { format!("{} ({})", one.name, n + 1) } else { one.name.clone() })
+        .zip(1..)
+        .map(|(one, n)| {
+            if !alike(last, &one.name) {
+                last(&one.name).to_owned()
+            } else if alike(|name| name, &one.name) {
+                format!("{} ({n})", one.name)
+            } else {
+                one.name.clone()
+            }
+        })
         .collect()
 }
 
@@ -160,8 +175,10 @@ fn differences(ours: &[&Reading], quantity: Quantity, statistic: Statistic) -> V
     let of = |other: &&Reading| {
         Difference::of(base.figure(quantity, statistic)?, other.figure(quantity, statistic)?, quantity.better())
     };
-    // The spread of one run is no figure that another could keep to.
-    let is_compared = !matches!(statistic, Statistic::Sd | Statistic::Min | Statistic::Max);
+    // Neither how long a run was nor its extremes are figures that another could keep to.
+    let is_compared = quantity.unit() != Unit::Count
+        && quantity.better() != Better::Neither
+        && !matches!(statistic, Statistic::Sd | Statistic::Min | Statistic::Max);
     others.iter().map(|other| of(other).filter(|_| is_compared)).collect()
 }
 
@@ -173,16 +190,17 @@ struct Notes {
 }
 
 impl Notes {
-    fn cell(&mut self, reading: &Reading, head: &str, quantity: Quantity, statistic: Statistic) -> Cell {
+    fn cell(&mut self, reading: &Reading, quantity: Quantity, statistic: Statistic) -> Cell {
         let name = quantity.name();
+        let tool = reading.tool.split(' ').next().unwrap_or_default();
         match reading.figure(quantity, statistic) {
             Some(figure) => {
-                let note = reading.near.get(&quantity).map(|how| self.number(format!("{head}, {name}: {how}")));
+                let note = reading.near.get(&quantity).map(|how| self.number(format!("{tool}: {how}")));
                 Cell { text: figure_text(figure, quantity.unit()), note }
             }
             None => {
                 let apart = reading.apart.iter().find(|apart| apart.not == quantity && !reading.has(quantity));
-                let note = apart.map(|apart| self.number(format!("{head}, {} is not {name}: {}", apart.theirs, apart.why)));
+                let note = apart.map(|apart| self.number(format!("{tool}: {} is not {name}: {}", apart.theirs, apart.why)));
                 let text = if reading.is_ours { figures::UNDEFINED } else { NOT_THERE };
                 Cell { text: text.into(), note }
             }
@@ -246,7 +264,7 @@ fn settings(base: &Reading, other: &Reading) -> Option<String> {
 
 /// A difference in words: `+4.1 % [+1.0, +7.3] worse`.
 pub(super) fn difference_text(difference: Option<&Difference>) -> String {
-    let Some(difference) = difference else { return NOT_THERE.into() };
+    let Some(difference) = difference else { return String::new() };
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     match (difference.interval, difference.outcome) {
         (Some([low, high]), Some(outcome)) => {
