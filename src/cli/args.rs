@@ -38,6 +38,10 @@ pub(super) enum Command {
     Report(ReportArguments),
     /// Tell result files of lowrho and of other tools side by side
     Compare(Box<CompareArguments>),
+    /// Write a run's summary in another tool's format
+    Export(ExportArguments),
+    /// Make a config file of another tool's configuration
+    ImportConfig(ImportArguments),
     /// See what a run would meet on this machine
     Doctor(Box<DoctorArguments>),
 }
@@ -210,4 +214,41 @@ pub(super) struct CompareArguments {
     /// Exit with 99 when the whole 95 % interval of a difference lies beyond a limit: 'ttft_p99>+5%,requests_per_s<-2%'
     #[arg(long, value_name = "TERMS")]
     pub(super) fail_if: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho export results/20260101T120000Z-m --as vllm --out result.json
+  lowrho export results/20260101T120000Z-m --as k6 | jq .metrics.http_reqs
+
+Keys and units are the other tool's; the numbers are those of summary.json, and one that it does not have is left out or
+null (docs/COMPARISON.md).")]
+pub(super) struct ExportArguments {
+    /// Results directory
+    #[arg(value_name = "DIR")]
+    pub(super) dir: PathBuf,
+    /// Format: vllm, aiperf, genai-perf, inference-perf, k6
+    #[arg(long = "as", value_name = "TOOL")]
+    pub(super) format: String,
+    /// File to write, which must not exist; stdout when left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho import-config inference-perf.yml > run.toml
+  lowrho import-config --out run.toml -- vllm bench serve --model m --request-rate 4 --num-prompts 300
+  lowrho import-config -- 'vllm bench serve --model m --max-concurrency 8'
+
+What differs, what has no equivalent and what needs none stands at the file's head as comments (docs/COMPARISON.md).")]
+pub(super) struct ImportArguments {
+    /// File to write, which must not exist; stdout when left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// A YAML file of inference-perf, or after -- a command line of vllm bench serve
+    #[arg(value_name = "FILE | -- COMMAND", required = true, num_args = 1..)]
+    pub(super) words: Vec<String>,
 }

@@ -1,9 +1,9 @@
 //! Arguments, environment and files to what is asked for; does none of it.
 
 use super::Exit;
-use super::args::{Arguments, Command, CompareArguments, ReportArguments, SweepArguments};
-use super::{Compare, card, limits, shape};
-use crate::foreign::{GateError, Scope};
+use super::args::{Arguments, Command, CompareArguments, ExportArguments, ReportArguments, SweepArguments};
+use super::{Compare, Export, card, limits, shape};
+use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
     AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
@@ -48,6 +48,15 @@ pub enum Asked {
     },
     /// Tell result files of this and other tools side by side.
     Compare(Box<Compare>),
+    /// Write a run's summary in another tool's format.
+    Export(Export),
+    /// Make a config file of another tool's configuration.
+    Import {
+        /// A file's name, or a command line.
+        words: Vec<String>,
+        /// Where to; stdout when left out.
+        out: Option<PathBuf>,
+    },
 }
 
 /// How earlier results are told.
@@ -149,8 +158,19 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Compare(compare) => compared(*compare),
+        Command::Export(export) => exported(export),
+        Command::ImportConfig(import) => Ok(Asked::Import { words: import.words, out: import.out }),
         Command::Report(report) => Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report) }),
     }
+}
+
+fn exported(ExportArguments { dir, format, out }: ExportArguments) -> Result<Asked, Refusal> {
+    let named = Format::ALL.into_iter().find(|known| known.name() == format);
+    let Some(format) = named else {
+        let names = Format::ALL.map(Format::name).join(", ");
+        return Err(Refusal::File(format!("--as {format}: is no format; accepted: {names}")));
+    };
+    Ok(Asked::Export(Export { dir, format, out }))
 }
 
 fn compared(arguments: CompareArguments) -> Result<Asked, Refusal> {

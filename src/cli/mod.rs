@@ -8,6 +8,7 @@ mod compare;
 mod curl;
 mod deeds;
 mod dry_run;
+mod exchange;
 mod exit;
 mod floor;
 mod init;
@@ -17,6 +18,7 @@ mod sweeps;
 
 pub use asked::{Asked, Invocation, Refusal, read};
 pub use compare::Compare;
+pub use exchange::Export;
 pub use exit::{Ending, Exit, Signal};
 pub use limits::limits;
 
@@ -47,6 +49,8 @@ pub fn main() -> ExitCode {
         Asked::Sim(plan) => deeds::sim(&plan),
         Asked::Report { dirs, forms } => again::report(&dirs, &forms),
         Asked::Compare(asked) => compare::compare(&asked),
+        Asked::Export(asked) => exchange::export_run(&asked.dir, asked.format, asked.out.as_deref()),
+        Asked::Import { words, out } => exchange::import(&words, out.as_deref(), &facts),
         Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),
     };
     match done {
