@@ -38,6 +38,8 @@ pub(super) enum Command {
     Report(ReportArguments),
     /// Tell result files of lowrho and of other tools side by side
     Compare(Box<CompareArguments>),
+    /// Write a k6 script that sends what a run would send, for a baseline
+    K6Script(Box<ScriptArguments>),
     /// Write a run's summary in another tool's format
     Export(ExportArguments),
     /// Make a config file of another tool's configuration
@@ -251,4 +253,26 @@ pub(super) struct ImportArguments {
     /// A YAML file of inference-perf, or after -- a command line of vllm bench serve
     #[arg(value_name = "FILE | -- COMMAND", required = true, num_args = 1..)]
     pub(super) words: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho k6-script --url http://127.0.0.1:8000 --model m --rate 200 --arrival constant --duration 30s
+  $(lowrho k6-script -c run.toml --script baseline.js) && lowrho compare results/a baseline.summary.json
+
+Writes the script and its bodies (the bytes that lowrho would send) and prints the command that runs it. Warm-up is a scenario
+of its own, and --slo becomes thresholds where k6 measures the same thing (docs/COMPARISON.md).")]
+pub(super) struct ScriptArguments {
+    /// Take the options of this file where they are not given here
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(super) config: Option<PathBuf>,
+    /// File to write, which must not exist; FILE.bodies.json is written beside it
+    #[arg(long, value_name = "FILE.js", default_value = "k6.js")]
+    pub(super) script: PathBuf,
+    /// How long a request takes: preAllocatedVUs is the rate times this, and four deviations more
+    #[arg(long, value_name = "SPAN", default_value = "1s")]
+    pub(super) expect_e2e: String,
+    #[command(flatten)]
+    pub(super) raw: Raw,
 }

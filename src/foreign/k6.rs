@@ -42,6 +42,9 @@ pub(super) fn is(value: &Value) -> bool {
     legacy || machine
 }
 
+/// The tag of the requests that are measured.
+const MEASURED: &str = "scenario:measured";
+
 /// One of three forms of the same thing.
 enum Form {
     Export,
@@ -74,8 +77,23 @@ impl<'a> Summary<'a> {
         }
     }
 
+    /// A metric of the script of `lowrho k6-script` without its warm-up, where the file has it; else of all requests.
+    fn measured(&self, name: &str) -> Result<Option<Field<'a>>, ForeignError> {
+        let scenario = match name.strip_suffix('}') {
+            Some(tagged) => format!("{tagged},{MEASURED}}}"),
+            None => format!("{name}{{{MEASURED}}}"),
+        };
+        let swapped = name.strip_suffix("{expected_response:true}").map(|bare| format!("{bare}{{{MEASURED},expected_response:true}}"));
+        for name in std::iter::once(scenario.as_str()).chain(swapped.as_deref()) {
+            if let Some(found) = self.metric(name)? {
+                return Ok(Some(found));
+            }
+        }
+        self.metric(name)
+    }
+
     fn trend(&self, name: &str) -> Result<Vec<(Statistic, f64)>, ForeignError> {
-        self.metric(name)?.map_or(Ok(Vec::new()), |metric| metric.statistics(&KEYS, MS))
+        self.measured(name)?.map_or(Ok(Vec::new()), |metric| metric.statistics(&KEYS, MS))
     }
 }
 
@@ -93,9 +111,10 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let tool = version.map_or_else(|| tool.to_owned(), |version| format!("{tool} ({version})"));
     let mut reading = Reading::of(name, tool);
 
-    let Some(requests) = summary.metric("http_reqs")? else {
+    let Some(all) = summary.metric("http_reqs")? else {
         return Err(summary.root.wrong("has no http_reqs: the script sent no request".to_owned()));
     };
+    let requests = summary.measured("http_reqs")?.unwrap_or_else(|| all.clone());
     let sent = requests.need("count")?.count()?;
     let failed = failed(&summary)?;
     let completed = failed.and_then(|failed| sent.checked_sub(failed));
@@ -109,6 +128,12 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
             .map(|s| float(sent) / s),
         _ => requests.maybe_number("rate")?,
     };
+    // Of a part of the test the rate is still over the whole of it.
+    let warmed = all.need("count")?.count()?.saturating_sub(sent);
+    if warmed > 0 {
+        reading.notes.push(format!("{warmed} requests of its warm-up are left out, and so is its rate, which is over all of them"));
+    }
+    let per_s = per_s.filter(|_| warmed == 0);
     let share = completed.filter(|_| sent > 0).map(|completed| float(completed) / float(sent));
     let successes = per_s.zip(share).map(|(rate, share)| rate * share);
     reading.nearly(Quantity::RequestsPerS, successes, RATE);
@@ -125,7 +150,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
 
 /// Requests that failed, if the file says.
 fn failed(summary: &Summary<'_>) -> Result<Option<u64>, ForeignError> {
-    let Some(failed) = summary.metric("http_req_failed")? else { return Ok(None) };
+    let Some(failed) = summary.measured("http_req_failed")? else { return Ok(None) };
     // Of a rate, `passes` are the values that are true: here, those that failed.
     let key = if matches!(summary.form, Form::Machine) { "matches" } else { "passes" };
     failed.maybe_count(key)

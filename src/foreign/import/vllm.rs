@@ -154,7 +154,8 @@ fn load(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
             load.max_concurrency = most.map(|most| Text(most.to_string()));
             load.arrival = Some(Text(match given.number("burstiness")?.unwrap_or(1.0) {
                 one if (one - 1.0).abs() < f64::EPSILON => "poisson".into(),
-                shape if shape.is_infinite() => "constant".into(),
+                // So smooth that no gap differs from another by a hundredth.
+                shape if shape > 10_000.0 => "constant".into(),
                 shape => format!("gamma:{}", number(shape)),
             }));
             imported.differs("--request-rate: gaps are not rescaled to a total here, so that a run's length varies as its gaps do");
