@@ -1,7 +1,9 @@
 //! Arguments, environment and files to what is asked for; does none of it.
 
 use super::Exit;
-use super::args::{Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments, SweepArguments};
+use super::args::{
+    Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments, SweepArguments,
+};
 use super::{Compare, Export, K6Script, card, limits, shape};
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
@@ -194,7 +196,8 @@ fn exported(ExportArguments { dir, format, out }: ExportArguments) -> Result<Ask
 
 fn compared(arguments: CompareArguments) -> Result<Asked, Refusal> {
     let CompareArguments { files: paths, markdown, html, all, fail_if } = arguments;
-    let read = |text: String| text.parse().map_err(|why: GateError| Refusal::File(format!("--fail-if: {why}")));
+    let read =
+        |text: String| text.parse().map_err(|why: GateError| Refusal::File(format!("--fail-if: {why}")));
     let gate = fail_if.map(read).transpose()?.unwrap_or_default();
     let scope = if all { Scope::All } else { Scope::Usual };
     Ok(Asked::Compare(Box::new(Compare { paths, markdown, html, scope, gate })))

@@ -37,7 +37,11 @@ pub(super) fn import(words: &[String], out: Option<&Path>, facts: &Facts) -> io:
     let mut err = io::stderr().lock();
     let count = |n: usize| if n == 1 { "1 option".to_owned() } else { format!("{n} options") };
     if !imported.missing.is_empty() {
-        writeln!(err, "{} without an equivalent: see the comments at the file's head", count(imported.missing.len()))?;
+        writeln!(
+            err,
+            "{} without an equivalent: see the comments at the file's head",
+            count(imported.missing.len())
+        )?;
     }
     // A config may be made on another machine than the one it is for, and a URL be given later.
     if let Err(error) = Plan::new(raw, &limits(facts)) {
@@ -61,7 +65,9 @@ fn imported(words: &[String]) -> Result<(String, Imported), String> {
         words => words.to_vec(),
     };
     if !is_command(&words) {
-        return Err("give a file of inference-perf (YAML), or after -- a command line of vllm bench serve".into());
+        return Err(
+            "give a file of inference-perf (YAML), or after -- a command line of vllm bench serve".into()
+        );
     }
     let made = vllm_command(&words).map_err(|why| why.to_string())?;
     Ok(("a command line of vllm bench serve".into(), made))

@@ -35,7 +35,11 @@ pub(super) fn write(plan: &Plan, how: &Invocation, asked: &K6Script) -> io::Resu
             }
             let script = asked.script.display();
             let summary = asked.script.with_extension("summary.json");
-            writeln!(io::stdout(), "k6 run --no-usage-report --summary-export {} {script}", summary.display())?;
+            writeln!(
+                io::stdout(),
+                "k6 run --no-usage-report --summary-export {} {script}",
+                summary.display()
+            )?;
             Ok(Exit::Good)
         }
         Err(why) => {
@@ -49,7 +53,8 @@ fn made(plan: &Plan, how: &Invocation, asked: &K6Script) -> Result<Vec<String>, 
     if plan.sim.is_some() {
         return Err("--sim: k6 cannot start it; run lowrho sim, and give its URL by --url".into());
     }
-    let model = plan.target.model.as_deref().ok_or("--model: not given, and a script asks no server for it")?;
+    let model =
+        plan.target.model.as_deref().ok_or("--model: not given, and a script asks no server for it")?;
     let load = load(plan)?;
     let bodies_path = asked.script.with_extension("bodies.json");
     let workload = plan.workload(model, "k6", how.prompts.as_deref()).map_err(|why| why.to_string())?;
@@ -134,7 +139,10 @@ fn headers(plan: &Plan, request: &[u8]) -> Vec<ScriptHeader> {
 }
 
 /// Writes a file that must not be there yet.
-fn new_file(path: &Path, fill: impl FnOnce(&mut BufWriter<std::fs::File>) -> io::Result<()>) -> Result<(), String> {
+fn new_file(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<std::fs::File>) -> io::Result<()>,
+) -> Result<(), String> {
     let write = || {
         let mut file = BufWriter::new(OpenOptions::new().write(true).create_new(true).open(path)?);
         fill(&mut file)?;

@@ -20,8 +20,8 @@ mod sweeps;
 pub use asked::{Asked, Invocation, Refusal, read};
 pub use compare::Compare;
 pub use exchange::Export;
-pub use k6_script::K6Script;
 pub use exit::{Ending, Exit, Signal};
+pub use k6_script::K6Script;
 pub use limits::limits;
 
 use crate::{host, run};

@@ -26,11 +26,13 @@ pub(super) const ITL: &str = "inter_token_latency: (last - first) / (output toke
 pub(super) const CHUNK: &str = "inter_chunk_latency: gaps between responses with content";
 const ITL_IS_TPOT: &str = "a request's mean time per token after the first, which is TPOT";
 const RATE: &str = "over valid requests, from the first start to the last end: the drain is inside";
-pub(super) const WAITING: &str = "ends with the first bytes of the body, though of a stream the head can have come long before";
+pub(super) const WAITING: &str =
+    "ends with the first bytes of the body, though of a stream the head can have come long before";
 
 /// Whether a document is one of its exports.
 pub(super) fn is(value: &Value) -> bool {
-    value.get("schema_version").is_some_and(Value::is_string) && value.get("request_count").is_some_and(Value::is_object)
+    value.get("schema_version").is_some_and(Value::is_string)
+        && value.get("request_count").is_some_and(Value::is_object)
 }
 
 /// Reads one.
@@ -40,7 +42,10 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let mut reading = Reading::of(name, format!("aiperf {version}"));
     let completed = single(&root, "request_count")?.map(|(_, count)| count);
     let failed = single(&root, "error_request_count")?.map(|(_, count)| count);
-    reading.counts(completed.map(|count| count.count()).transpose()?, failed.map(|count| count.count()).transpose()?);
+    reading.counts(
+        completed.map(|count| count.count()).transpose()?,
+        failed.map(|count| count.count()).transpose()?,
+    );
     for (tag, quantity, unit) in [
         ("request_throughput", Quantity::RequestsPerS, "requests/sec"),
         ("output_token_throughput", Quantity::OutputTokensPerS, "tokens/sec"),

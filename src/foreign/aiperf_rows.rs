@@ -59,7 +59,8 @@ impl Rows {
             return Ok(());
         }
         self.completed += 1;
-        let (start, end) = (metadata.need("request_start_ns")?.number()?, metadata.need("request_end_ns")?.number()?);
+        let (start, end) =
+            (metadata.need("request_start_ns")?.number()?, metadata.need("request_end_ns")?.number()?);
         let (from, until) = self.span_ns.unwrap_or((start, end));
         self.span_ns = Some((from.min(start), until.max(end)));
         let metrics = row.need("metrics")?;
@@ -160,7 +161,10 @@ mod tests {
         let mut values: Vec<f64> = (1..=100_u8).map(f64::from).rev().collect();
         let found = statistics(&mut values);
         let of = |statistic| found.iter().find(|(has, _)| *has == statistic).map(|(_, value)| *value);
-        assert_eq!((of(Statistic::P50), of(Statistic::P90), of(Statistic::P95)), (Some(50.0), Some(90.0), Some(95.0)));
+        assert_eq!(
+            (of(Statistic::P50), of(Statistic::P90), of(Statistic::P95)),
+            (Some(50.0), Some(90.0), Some(95.0))
+        );
         assert_eq!((of(Statistic::P99), of(Statistic::Max)), (None, Some(100.0)));
         assert!(statistics(&mut []).is_empty());
     }

@@ -63,8 +63,20 @@ impl Difference {
         let outcome = interval.map(|[low, high]| match better {
             _ if low <= 0.0 && high >= 0.0 => Outcome::NoneSeen,
             Better::Neither => Outcome::Differs,
-            Better::Less => if high < 0.0 { Outcome::Better } else { Outcome::Worse },
-            Better::More => if low > 0.0 { Outcome::Better } else { Outcome::Worse },
+            Better::Less => {
+                if high < 0.0 {
+                    Outcome::Better
+                } else {
+                    Outcome::Worse
+                }
+            }
+            Better::More => {
+                if low > 0.0 {
+                    Outcome::Better
+                } else {
+                    Outcome::Worse
+                }
+            }
         });
         Some(Self { relative, interval, outcome })
     }

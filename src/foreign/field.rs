@@ -42,10 +42,7 @@ impl<'a> Field<'a> {
 
     /// A number, finite.
     pub(super) fn number(&self) -> Result<f64, ForeignError> {
-        self.value
-            .as_f64()
-            .filter(|number| number.is_finite())
-            .ok_or_else(|| self.is_no("a finite number"))
+        self.value.as_f64().filter(|number| number.is_finite()).ok_or_else(|| self.is_no("a finite number"))
     }
 
     /// A number that may be absent.

@@ -36,7 +36,8 @@ impl fmt::Display for GateError {
 
 impl std::error::Error for GateError {}
 
-const FORMS: &str = "QUANTITY_STATISTIC>+PERCENT% or <-PERCENT%, such as ttft_p99>+5%,e2e_mean>+3%,requests_per_s<-2%";
+const FORMS: &str =
+    "QUANTITY_STATISTIC>+PERCENT% or <-PERCENT%, such as ttft_p99>+5%,e2e_mean>+3%,requests_per_s<-2%";
 
 impl FromStr for Gate {
     type Err = GateError;
@@ -61,7 +62,8 @@ impl FromStr for Term {
         let percent = text[at + 1..].trim().strip_suffix('%').ok_or_else(|| refuse(FORMS))?;
         let percent: f64 = percent.trim().parse().map_err(|_| refuse(FORMS))?;
         // A difference of a rise is at least 0, of a fall at most: the other sign would cross where nothing changed.
-        let sound = percent.is_finite() && if rises { percent >= 0.0 } else { percent <= 0.0 && percent > -100.0 };
+        let sound =
+            percent.is_finite() && if rises { percent >= 0.0 } else { percent <= 0.0 && percent > -100.0 };
         if !sound {
             return Err(refuse("> with a limit of 0% or more, < with one from -100% to 0%"));
         }
@@ -142,14 +144,16 @@ impl Term {
             }
         }
         let found = Difference::of(&one, &other, self.quantity.better()).and_then(|found| found.interval);
-        found.ok_or_else(|| refuse("a value or its interval reaches 0, so that there is no relative difference".into()))
+        found.ok_or_else(|| {
+            refuse("a value or its interval reaches 0, so that there is no relative difference".into())
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::super::reading::Figure;
+    use super::*;
 
     fn run(name: &str, value: f64, interval: Option<[f64; 2]>) -> Reading {
         let mut reading = Reading::of(name, "lowrho");
@@ -183,13 +187,25 @@ mod tests {
 
     #[test]
     fn terms_are_read_or_refused_with_what_is_accepted() {
-        for good in ["ttft_p99>+5%", "e2e_due_p99.9>0%", "ttft_p99_9 > 1.5%", "requests_per_s<-2%", "itl_mean>1%"] {
+        for good in
+            ["ttft_p99>+5%", "e2e_due_p99.9>0%", "ttft_p99_9 > 1.5%", "requests_per_s<-2%", "itl_mean>1%"]
+        {
             assert!(good.parse::<Gate>().is_ok(), "{good}");
         }
-        for bad in
-            ["", "ttft>5%", "ttft_p99>5", "ttft_p99=5%", "ttft_p42>5%", "ttft_p99<5%", "ttft_p99>-1%",
-             "requests_per_s_p99>1%", "ttft_p99>NaN%", "ttft_p99>inf%", "ttft_p99<-200%", "ttft_>1%"]
-        {
+        for bad in [
+            "",
+            "ttft>5%",
+            "ttft_p99>5",
+            "ttft_p99=5%",
+            "ttft_p42>5%",
+            "ttft_p99<5%",
+            "ttft_p99>-1%",
+            "requests_per_s_p99>1%",
+            "ttft_p99>NaN%",
+            "ttft_p99>inf%",
+            "ttft_p99<-200%",
+            "ttft_>1%",
+        ] {
             let error = bad.parse::<Gate>().expect_err(bad).to_string();
             assert!(error.contains("accepted"), "{error}");
         }

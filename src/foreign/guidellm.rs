@@ -30,12 +30,15 @@ const DELAY: &str = "request_dispatch_delay, of successes";
 const RATE: &str = "over the benchmark's measured time";
 const TPOT: &str = "(last - start) / N: the prefill is in it";
 const ITL: &str = "a request's (last - first) / (N - 1), counted once for each of its tokens: no gaps";
-const ITL_TPOT: &str = "(last - first) / (N - 1), but counted once for each token of a request: long answers weigh more";
-const WEIGHTED: &str = "the mean of time_per_output_token_ms, which counts a request once for each of its tokens";
+const ITL_TPOT: &str =
+    "(last - first) / (N - 1), but counted once for each token of a request: long answers weigh more";
+const WEIGHTED: &str =
+    "the mean of time_per_output_token_ms, which counts a request once for each of its tokens";
 
 /// Whether a document is one of its reports.
 pub(super) fn is(value: &Value) -> bool {
-    value.get("benchmarks").is_some_and(Value::is_array) && value.pointer("/metadata/guidellm_version").is_some()
+    value.get("benchmarks").is_some_and(Value::is_array)
+        && value.pointer("/metadata/guidellm_version").is_some()
 }
 
 /// Reads every benchmark of one.
@@ -61,7 +64,8 @@ fn one(benchmark: &Field<'_>, mut reading: Reading) -> Result<Reading, ForeignEr
     let metrics = benchmark.need("metrics")?;
     let totals = metrics.need("request_totals")?;
     reading.counts(Some(totals.need("successful")?.count()?), totals.maybe_count("errored")?);
-    let rate = benchmark.get("config").and_then(|config| config.get("strategy")).and_then(|it| it.get("rate"));
+    let rate =
+        benchmark.get("config").and_then(|config| config.get("strategy")).and_then(|it| it.get("rate"));
     reading.single(Quantity::RequestedRate, rate.map(|rate| rate.number()).transpose()?);
     for (key, quantity) in [
         ("requests_per_second", Quantity::RequestsPerS),

@@ -20,17 +20,20 @@ const KEYS: [(&str, Statistic); 8] = [
 ];
 
 const START: &str = "clock starts before a connection is taken; of answers with two or more token times";
-const TPOT: &str = "(last - first) / (tokens - 1), tokens by the client's tokenizer unless the server's count was asked for";
+const TPOT: &str =
+    "(last - first) / (tokens - 1), tokens by the client's tokenizer unless the server's count was asked for";
 const E2E: &str = "ends after the client has tokenised the answer; clock starts before a connection is taken";
 const NTPOT: &str = "request_latency / tokens, 0 for an answer without a token; it ends after the client has tokenised the answer";
 const ITL: &str = "with a tokenizer each token of a message has the message's time, so that gaps of 0 are among them, and the \
                    file does not say whether there was one";
 const DELAY: &str = "schedule_delay, of all requests, failed ones among them";
-const RATE: &str = "over successes, from the first start to the last end of all requests: the drain is inside";
+const RATE: &str =
+    "over successes, from the first start to the last end of all requests: the drain is inside";
 
 /// Whether a document is one of its reports.
 pub(super) fn is(value: &Value) -> bool {
-    value.get("load_summary").is_some_and(Value::is_object) && value.get("successes").is_some_and(Value::is_object)
+    value.get("load_summary").is_some_and(Value::is_object)
+        && value.get("successes").is_some_and(Value::is_object)
 }
 
 /// Reads one.
@@ -38,7 +41,8 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let root = Field::root(value, "inference-perf");
     let load = root.need("load_summary")?;
     let stage = load.get("send_duration").is_some();
-    let mut reading = Reading::of(name, if stage { "inference-perf stage" } else { "inference-perf summary" });
+    let mut reading =
+        Reading::of(name, if stage { "inference-perf stage" } else { "inference-perf summary" });
     let successes = root.need("successes")?;
     let failed = root.get("failures").map(|failures| failures.need("count")?.count()).transpose()?;
     reading.counts(Some(successes.need("count")?.count()?), failed);

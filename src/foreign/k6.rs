@@ -26,7 +26,8 @@ const KEYS: [(&str, Statistic); 13] = [
     ("max", Statistic::Max),
 ];
 
-const WAITING: &str = "from the request's last byte written to the first byte of the response (http_req_waiting)";
+const WAITING: &str =
+    "from the request's last byte written to the first byte of the response (http_req_waiting)";
 const DURATION: &str = "http_req_duration: sending, waiting and receiving; connecting is not in it, and requests of a \
                         warm-up are unless the script keeps them out";
 const RATE: &str = "over the whole test, its start and its drain inside";
@@ -83,7 +84,9 @@ impl<'a> Summary<'a> {
             Some(tagged) => format!("{tagged},{MEASURED}}}"),
             None => format!("{name}{{{MEASURED}}}"),
         };
-        let swapped = name.strip_suffix("{expected_response:true}").map(|bare| format!("{bare}{{{MEASURED},expected_response:true}}"));
+        let swapped = name
+            .strip_suffix("{expected_response:true}")
+            .map(|bare| format!("{bare}{{{MEASURED},expected_response:true}}"));
         for name in std::iter::once(scenario.as_str()).chain(swapped.as_deref()) {
             if let Some(found) = self.metric(name)? {
                 return Ok(Some(found));
@@ -131,7 +134,9 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     // Of a part of the test the rate is still over the whole of it.
     let warmed = all.need("count")?.count()?.saturating_sub(sent);
     if warmed > 0 {
-        reading.notes.push(format!("{warmed} requests of its warm-up are left out, and so is its rate, which is over all of them"));
+        reading.notes.push(format!(
+            "{warmed} requests of its warm-up are left out, and so is its rate, which is over all of them"
+        ));
     }
     let per_s = per_s.filter(|_| warmed == 0);
     let share = completed.filter(|_| sent > 0).map(|completed| float(completed) / float(sent));

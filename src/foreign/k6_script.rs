@@ -94,7 +94,9 @@ impl ScriptLoad {
             .map(|s| (self.rate_per_s * super::reading::float(s), s))
             .find(|(rate, _)| (rate - libm::round(*rate)).abs() < 1e-9 * rate && *rate >= 1.0)
             .map(|(rate, s)| (whole(libm::round(rate)), s))
-            .ok_or(ScriptError("k6 takes whole requests in whole seconds: give a --rate of at most four decimals"))
+            .ok_or(ScriptError(
+                "k6 takes whole requests in whole seconds: give a --rate of at most four decimals",
+            ))
     }
 }
 
@@ -144,7 +146,10 @@ fn thresholds(slo: &Slo) -> (Vec<(&'static str, String)>, Vec<String>) {
                     "e2e_end" => "http_req_duration{scenario:measured}",
                     "head" => "http_req_waiting{scenario:measured}",
                     _ => {
-                        untold.push(format!("{}: k6 does not measure it, and no threshold stands for it", term.text()));
+                        untold.push(format!(
+                            "{}: k6 does not measure it, and no threshold stands for it",
+                            term.text()
+                        ));
                         continue;
                     }
                 };
@@ -152,14 +157,17 @@ fn thresholds(slo: &Slo) -> (Vec<(&'static str, String)>, Vec<String>) {
                     Statistic::Mean => "avg".to_owned(),
                     Statistic::Quantile(q) => format!("p({})", libm::round(q * 1e5) / 1e3),
                 };
-                thresholds.push((metric, format!("{of}<={}", bound.most.as_s_f64() * 1e3)));
+                thresholds.push((metric, format!("{of}<={}", exact_ms(bound.most))));
             }
             What::ErrorRate { most, below } => {
                 let sign = if below { "<" } else { "<=" };
                 thresholds.push(("http_req_failed{scenario:measured}", format!("rate{sign}{most}")));
             }
             What::Throughput { .. } => {
-                untold.push(format!("{}: k6's rates are over the whole test, and no threshold stands for it", term.text()));
+                untold.push(format!(
+                    "{}: k6's rates are over the whole test, and no threshold stands for it",
+                    term.text()
+                ));
             }
         }
     }
@@ -197,7 +205,9 @@ fn text(
         scenarios["warmup"] = scenario(Span::ZERO, load.warmup, "warmup");
     }
     let mut limits = json!({});
-    for (metric, limit) in TOLD.map(|(metric, limit)| (metric, limit.to_owned())).into_iter().chain(thresholds.iter().cloned()) {
+    for (metric, limit) in
+        TOLD.map(|(metric, limit)| (metric, limit.to_owned())).into_iter().chain(thresholds.iter().cloned())
+    {
         match &mut limits[metric] {
             Value::Array(list) => list.push(limit.into()),
             none => *none = json!([limit]),
@@ -231,8 +241,13 @@ function send(index) {{
   http.post(url, bodies[index % bodies.length], {{ headers, timeout: {timeout} }});
 }}
 
-export function warmup() {{ send(exec.scenario.iterationInTest); }}
-export function measured() {{ send({first} + exec.scenario.iterationInTest); }}
+// k6 may begin one iteration more than a rate has in a length: its body would be another request's.
+export function warmup() {{
+  if (exec.scenario.iterationInTest < {first}) send(exec.scenario.iterationInTest);
+}}
+export function measured() {{
+  if (exec.scenario.iterationInTest < {requests} - {first}) send({first} + exec.scenario.iterationInTest);
+}}
 ",
         version = env!("CARGO_PKG_VERSION"),
         e2e = format_span(parts.e2e),
@@ -240,6 +255,7 @@ export function measured() {{ send({first} + exec.scenario.iterationInTest); }}
         url = Value::from(endpoint.url()),
         headers = headers(&parts.headers),
         first = load.first(),
+        requests = load.requests(),
         timeout = Value::from(timeout.clone()),
     )
 }
@@ -261,6 +277,13 @@ fn milliseconds(span: Span) -> String {
     format!("{}ms", span.as_ns() / 1_000_000)
 }
 
+/// Milliseconds to the nanosecond, without a float's last digits.
+fn exact_ms(span: Span) -> String {
+    let ns = span.as_ns();
+    let text = format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A whole number that is known not to be negative.
 #[expect(
     clippy::cast_possible_truncation,
@@ -269,4 +292,50 @@ fn milliseconds(span: Span) -> String {
 )]
 fn whole(number: f64) -> u64 {
     number as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(rate_per_s: f64, window_ms: i64, warmup_ms: i64) -> ScriptLoad {
+        let process = "constant".into();
+        ScriptLoad { rate_per_s, process, window: Span::from_ms(window_ms), warmup: Span::from_ms(warmup_ms) }
+    }
+
+    #[test]
+    fn requests_are_those_that_are_due_in_the_length() {
+        let load = load(50.0, 2_000, 1_000);
+        assert_eq!((load.first(), load.requests()), (50, 150));
+        // At 0, 1/3 s and 2/3 s, and at 1 s no more.
+        assert_eq!(self::load(3.0, 1_000, 0).requests(), 3);
+        assert_eq!(self::load(3.0, 1_001, 0).requests(), 4);
+    }
+
+    #[test]
+    fn a_rate_becomes_whole_requests_in_whole_seconds_or_is_refused() {
+        let whole = |rate| load(rate, 1_000, 0).in_whole().ok();
+        assert_eq!(whole(200.0), Some((200, 1)));
+        assert_eq!(whole(0.25), Some((1, 4)));
+        assert_eq!(whole(12.34), Some((1_234, 100)));
+        assert_eq!(whole(0.000_1), Some((1, 10_000)));
+        assert_eq!(whole(std::f64::consts::PI), None);
+    }
+
+    #[test]
+    fn a_bound_keeps_its_last_nanosecond() {
+        assert_eq!(exact_ms(Span::from_ns(499_999_999)), "499.999999");
+        assert_eq!(exact_ms(Span::from_ms(500)), "500");
+        assert_eq!(exact_ms(Span::from_ns(1_500_000)), "1.5");
+    }
+
+    #[test]
+    fn terms_that_k6_measures_become_thresholds_and_the_others_are_told() {
+        let (limits, untold) = thresholds(
+            &"e2e_end_p99<=500ms,head_mean<=5ms,error_rate<1%,ttft_p99<1s,requests_per_s>5".parse().unwrap(),
+        );
+        let limits: Vec<&str> = limits.iter().map(|(_, limit)| limit.as_str()).collect();
+        assert_eq!(limits, ["p(99)<=500", "avg<=5", "rate<0.01"]);
+        assert_eq!(untold.len(), 2);
+    }
 }

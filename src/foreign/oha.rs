@@ -18,7 +18,8 @@ const KEYS: [(&str, Statistic); 5] = [
 
 const LATENCY: &str = "clock starts before the connection; of a run with --latency-correction from when it was due, which the \
                        file does not tell";
-const FIRST_BYTE: &str = "the first byte of the body: of a stream a comment or an event without a token may be the first";
+const FIRST_BYTE: &str =
+    "the first byte of the body: of a stream a comment or an event without a token may be the first";
 const RATE: &str = "responses with a status of 2xx over the whole test";
 const MIXED: &str = "responses with a status other than 2xx are among its values";
 /// What a request is called that oha gave up at the end of the test.

@@ -97,12 +97,14 @@ impl Comparison {
     }
 }
 
+/// A line, a heading's empty one before it kept; names come from files, and nothing in them is to move a terminal's cursor.
 fn push(text: &mut String, line: &str) {
-    text.push_str(line.trim_end());
+    let plain = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    text.extend(line.trim_end().chars().map(plain));
     text.push('\n');
 }
 
 /// Names come from files: nothing in them is to be a cell's end.
 fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+    text.replace('|', "\\|").replace(char::is_control, " ")
 }

@@ -23,11 +23,17 @@ pub const KNOWN: [Known; 13] = [
     Known { tool: "k6 1.1, 1.8, 2.2", file: "--summary-export FILE" },
     Known { tool: "k6 1.1", file: "the data of handleSummary as JSON" },
     Known { tool: "k6 1.8", file: "--new-machine-readable-summary, exported or by handleSummary" },
-    Known { tool: "vLLM 0.33 (Python client)", file: "vllm bench serve --save-result, with or without --save-detailed" },
+    Known {
+        tool: "vLLM 0.33 (Python client)",
+        file: "vllm bench serve --save-result, with or without --save-detailed",
+    },
     Known { tool: "SGLang 0.5.23", file: "bench_serving --output-file (JSON lines), Python and Rust client" },
     Known { tool: "AIPerf 0.13", file: "profile_export_aiperf.json" },
     Known { tool: "AIPerf 0.13", file: "profile_export.jsonl" },
-    Known { tool: "inference-perf 0.7", file: "summary_lifecycle_metrics.json, stage_N_lifecycle_metrics.json" },
+    Known {
+        tool: "inference-perf 0.7",
+        file: "summary_lifecycle_metrics.json, stage_N_lifecycle_metrics.json",
+    },
     Known { tool: "GuideLLM 0.8", file: "its JSON report" },
     Known { tool: "oha 1.16", file: "--output-format json" },
     Known { tool: "oha 1.16", file: "its text" },
@@ -107,8 +113,10 @@ pub fn read(text: &str, name: &str) -> Result<Vec<Reading>, ForeignError> {
 fn document(value: &Value, text: &str, name: &str) -> Result<Vec<Reading>, ForeignError> {
     let one = |read: Result<Reading, ForeignError>| read.map(|reading| vec![reading]);
     if value.get("schema_version").is_some_and(Value::is_u64) && value.get("latency").is_some() {
-        let summary = Summary::from_json(text)
-            .map_err(|error| ForeignError::Wrong { place: "lowrho's summary:".into(), why: error.to_string() })?;
+        let summary = Summary::from_json(text).map_err(|error| ForeignError::Wrong {
+            place: "lowrho's summary:".into(),
+            why: error.to_string(),
+        })?;
         return Ok(vec![lowrho::ours(&summary, None, name)]);
     }
     for (is, what) in NOT_READ {
@@ -190,7 +198,8 @@ fn is_llm_perf(value: &Value) -> bool {
 }
 
 fn is_benchmarker(value: &Value) -> bool {
-    value.get("results").is_some_and(Value::is_array) && value.pointer("/results/0/time_to_first_token_ms").is_some()
+    value.get("results").is_some_and(Value::is_array)
+        && value.pointer("/results/0/time_to_first_token_ms").is_some()
 }
 
 fn is_sweep(value: &Value) -> bool {

@@ -12,8 +12,10 @@ use serde_json::Value;
 const TTFT: &str = "clock starts before a new TCP connection, which each request makes";
 const ITL: &str = "gaps between messages with text";
 const NATIVE_ITL: &str = "a message's gap is divided by its tokens and counted once for each";
-const TPOT: &str = "(end of the response - first) / (tokens asked for - 1): the tokens of the answer are not counted";
-const E2E: &str = "ends with the last line of the response, [DONE] included; clock starts before the connection";
+const TPOT: &str =
+    "(end of the response - first) / (tokens asked for - 1): the tokens of the answer are not counted";
+const E2E: &str =
+    "ends with the last line of the response, [DONE] included; clock starts before the connection";
 const RATE: &str = "from the first dispatch to the last answer: the drain is inside";
 const RUST: &str = "what the Rust client's clock begins and ends with was not read";
 const EMPTY: &str = "an answer without text is counted as a success with a TTFT of 0";

@@ -98,22 +98,36 @@ impl Comparison {
     /// Of readings, in their order. Differences are those of lowrho's own runs, against the first of them.
     #[must_use]
     pub fn of(readings: &[Reading], scope: Scope) -> Self {
-        let heads = heads(readings);
+        let heads: Vec<String> =
+            heads(readings).iter().map(|head| head.replace(char::is_control, " ")).collect();
         let ours: Vec<&Reading> = readings.iter().filter(|reading| reading.is_ours).collect();
         let compared = if ours.len() > 1 {
-            heads.iter().zip(readings).filter(|(_, reading)| reading.is_ours).map(|(head, _)| head.clone()).collect()
+            heads
+                .iter()
+                .zip(readings)
+                .filter(|(_, reading)| reading.is_ours)
+                .map(|(head, _)| head.clone())
+                .collect()
         } else {
             Vec::new()
         };
         let mut notes = Notes::default();
         let mut rows = Vec::new();
         for quantity in Quantity::ALL {
-            for statistic in Statistic::ALL.into_iter().filter(|one| is_told(readings, quantity, *one, scope)) {
+            for statistic in Statistic::ALL.into_iter().filter(|one| is_told(readings, quantity, *one, scope))
+            {
                 let cells = readings.iter().map(|reading| notes.cell(reading, quantity, statistic));
-                rows.push(Row { quantity, statistic, cells: cells.collect(), differences: differences(&ours, quantity, statistic) });
+                rows.push(Row {
+                    quantity,
+                    statistic,
+                    cells: cells.collect(),
+                    differences: differences(&ours, quantity, statistic),
+                });
             }
         }
-        let apart = readings.iter().zip(&heads).flat_map(|(reading, head)| reading.apart.iter().filter(|one| !one.figures.is_empty()).map(move |one| told(head, one)));
+        let apart = readings.iter().zip(&heads).flat_map(|(reading, head)| {
+            reading.apart.iter().filter(|one| !one.figures.is_empty()).map(move |one| told(head, one))
+        });
         let mut remarks: Vec<String> = readings
             .iter()
             .zip(&heads)
@@ -173,7 +187,11 @@ fn is_told(readings: &[Reading], quantity: Quantity, statistic: Statistic, scope
 fn differences(ours: &[&Reading], quantity: Quantity, statistic: Statistic) -> Vec<Option<Difference>> {
     let Some((base, others)) = ours.split_first() else { return Vec::new() };
     let of = |other: &&Reading| {
-        Difference::of(base.figure(quantity, statistic)?, other.figure(quantity, statistic)?, quantity.better())
+        Difference::of(
+            base.figure(quantity, statistic)?,
+            other.figure(quantity, statistic)?,
+            quantity.better(),
+        )
     };
     // Neither how long a run was nor its extremes are figures that another could keep to.
     let is_compared = quantity.unit() != Unit::Count
@@ -199,8 +217,11 @@ impl Notes {
                 Cell { text: figure_text(figure, quantity.unit()), note }
             }
             None => {
-                let apart = reading.apart.iter().find(|apart| apart.not == quantity && !reading.has(quantity));
-                let note = apart.map(|apart| self.number(format!("{tool}: {} is not {name}: {}", apart.theirs, apart.why)));
+                let apart =
+                    reading.apart.iter().find(|apart| apart.not == quantity && !reading.has(quantity));
+                let note = apart.map(|apart| {
+                    self.number(format!("{tool}: {} is not {name}: {}", apart.theirs, apart.why))
+                });
                 let text = if reading.is_ours { figures::UNDEFINED } else { NOT_THERE };
                 Cell { text: text.into(), note }
             }
@@ -228,7 +249,9 @@ fn value_text(value: f64, unit: Unit) -> String {
         Unit::Ns => figures::time(span(value).as_ns()),
         Unit::PerS => figures::rate(Some(value)),
         Unit::Share => figures::percent(Some(value)),
-        Unit::Count => figures::whole_rate(Some(value)).trim_end_matches(".000").trim_end_matches(".00").to_owned(),
+        Unit::Count => {
+            figures::whole_rate(Some(value)).trim_end_matches(".000").trim_end_matches(".00").to_owned()
+        }
     }
 }
 
@@ -247,7 +270,8 @@ fn told(head: &str, apart: &Apart) -> [String; 4] {
 fn settings(base: &Reading, other: &Reading) -> Option<String> {
     let keys = base.settings.keys().chain(other.settings.keys());
     let keys: std::collections::BTreeSet<&String> = keys.collect();
-    let value = |reading: &Reading, key: &str| reading.settings.get(key).cloned().unwrap_or_else(|| "-".into());
+    let value =
+        |reading: &Reading, key: &str| reading.settings.get(key).cloned().unwrap_or_else(|| "-".into());
     let different: Vec<String> = keys
         .into_iter()
         .filter(|key| base.settings.get(*key) != other.settings.get(*key))
@@ -268,7 +292,13 @@ pub(super) fn difference_text(difference: Option<&Difference>) -> String {
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     match (difference.interval, difference.outcome) {
         (Some([low, high]), Some(outcome)) => {
-            format!("{} % [{}, {}] {}", percent(difference.relative), percent(low), percent(high), outcome.name())
+            format!(
+                "{} % [{}, {}] {}",
+                percent(difference.relative),
+                percent(low),
+                percent(high),
+                outcome.name()
+            )
         }
         _ => format!("{} % [{NOT_THERE}]", percent(difference.relative)),
     }

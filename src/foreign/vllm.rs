@@ -10,8 +10,10 @@ use super::{ForeignError, MS};
 use serde_json::Value;
 
 const START: &str = "clock starts before the request's JSON is made and a connection is taken";
-const FIRST_CHOICE: &str = "with the completions API the first message with choices, even one whose text is empty: that is TTFE";
-const PER_MESSAGE: &str = "gaps between messages with choices, those without a token (role, finish) among them";
+const FIRST_CHOICE: &str =
+    "with the completions API the first message with choices, even one whose text is empty: that is TTFE";
+const PER_MESSAGE: &str =
+    "gaps between messages with choices, those without a token (role, finish) among them";
 const E2E: &str = "ends with the last message with choices; clock starts before a connection is taken";
 const TPOT: &str = "from the first to the last message with choices, over output tokens - 1";
 const RATE: &str = "from the first dispatch to the last answer: the drain is inside";
@@ -26,7 +28,8 @@ pub(super) fn is(value: &Value) -> bool {
 
 /// Whether it is the Rust client's: these keys are its own.
 pub(super) fn is_rust(value: &Value) -> bool {
-    is(value) && ["max_model_len", "steady_state", "failed_requests"].iter().any(|key| value.get(key).is_some())
+    is(value)
+        && ["max_model_len", "steady_state", "failed_requests"].iter().any(|key| value.get(key).is_some())
 }
 
 /// Reads one.

@@ -54,7 +54,10 @@ pub(super) fn read(text: &str, name: &str) -> Result<Reading, ForeignError> {
         }
     }
     let Some(all) = all else {
-        return Err(ForeignError::Wrong { place: "wrk".into(), why: "has no line \"N requests in T\"".into() });
+        return Err(ForeignError::Wrong {
+            place: "wrk".into(),
+            why: "has no line \"N requests in T\"".into(),
+        });
     };
     let well = all.saturating_sub(bad);
     reading.counts(Some(well), bad.checked_add(socket));

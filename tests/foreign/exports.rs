@@ -1,10 +1,12 @@
 //! A summary in the formats of peers: what they name is there, in their unit, and what we do not have is not made up.
 
 use super::{assert_is, sample};
+use Quantity::{
+    Completed, E2e, E2eEnd, Failed, Itl, Lateness, NtpotSent, OutputTokensPerS, RequestsPerS, Tpot, Ttft,
+};
 use lowrho::foreign::{Format, Quantity, Reading, Statistic, export, ours, read};
 use lowrho::report::Summary;
 use serde_json::Value;
-use Quantity::{Completed, E2e, E2eEnd, Failed, Itl, Lateness, NtpotSent, OutputTokensPerS, RequestsPerS, Tpot, Ttft};
 
 fn exported(summary: &Summary, format: Format) -> Value {
     serde_json::from_str(&export(summary, format)).unwrap()
@@ -22,7 +24,9 @@ fn assert_kept(summary: &Summary, format: Format, quantities: &[Quantity]) {
         assert!(theirs.has(*quantity), "{format:?} lost {quantity:?}");
         for statistic in Statistic::ALL {
             if let Some(figure) = theirs.figure(*quantity, statistic) {
-                let mine = mine.figure(*quantity, statistic).unwrap_or_else(|| panic!("{format:?} invents {quantity:?}"));
+                let mine = mine
+                    .figure(*quantity, statistic)
+                    .unwrap_or_else(|| panic!("{format:?} invents {quantity:?}"));
                 assert_is(&theirs, *quantity, statistic, mine.value);
                 let _ = figure;
             }
@@ -33,9 +37,21 @@ fn assert_kept(summary: &Summary, format: Format, quantities: &[Quantity]) {
 #[test]
 fn every_format_gives_back_what_it_has_a_name_for() {
     for summary in [sample::steady(), sample::broken(), sample::staged()] {
-        assert_kept(&summary, Format::Vllm, &[Completed, Failed, RequestsPerS, OutputTokensPerS, Ttft, Tpot, E2e]);
-        assert_kept(&summary, Format::Aiperf, &[Completed, RequestsPerS, OutputTokensPerS, Ttft, Tpot, Itl, E2e]);
-        assert_kept(&summary, Format::InferencePerf, &[Completed, Failed, RequestsPerS, Lateness, Ttft, Tpot, NtpotSent, E2eEnd]);
+        assert_kept(
+            &summary,
+            Format::Vllm,
+            &[Completed, Failed, RequestsPerS, OutputTokensPerS, Ttft, Tpot, E2e],
+        );
+        assert_kept(
+            &summary,
+            Format::Aiperf,
+            &[Completed, RequestsPerS, OutputTokensPerS, Ttft, Tpot, Itl, E2e],
+        );
+        assert_kept(
+            &summary,
+            Format::InferencePerf,
+            &[Completed, Failed, RequestsPerS, Lateness, Ttft, Tpot, NtpotSent, E2eEnd],
+        );
         assert_kept(&summary, Format::K6, &[Completed, Failed, E2eEnd]);
     }
 }
@@ -45,8 +61,19 @@ fn the_keys_that_scripts_read_are_there() {
     let summary = sample::steady();
     let vllm = exported(&summary, Format::Vllm);
     for key in [
-        "model_id", "max_concurrency", "total_token_throughput", "output_throughput", "mean_ttft_ms", "median_tpot_ms",
-        "p99_itl_ms", "p99.9_e2el_ms", "std_ttft_ms", "request_goodput", "total_input_tokens", "duration", "tokenizer_id",
+        "model_id",
+        "max_concurrency",
+        "total_token_throughput",
+        "output_throughput",
+        "mean_ttft_ms",
+        "median_tpot_ms",
+        "p99_itl_ms",
+        "p99.9_e2el_ms",
+        "std_ttft_ms",
+        "request_goodput",
+        "total_input_tokens",
+        "duration",
+        "tokenizer_id",
     ] {
         assert!(vllm.get(key).is_some(), "vllm: {key}");
     }
@@ -61,7 +88,10 @@ fn the_keys_that_scripts_read_are_there() {
         (Format::K6, "/metrics/http_req_duration/p(99)"),
         (Format::K6, "/root_group/checks"),
     ] {
-        assert!(exported(&summary, format).pointer(path).is_some_and(|value| !value.is_null()), "{format:?} {path}");
+        assert!(
+            exported(&summary, format).pointer(path).is_some_and(|value| !value.is_null()),
+            "{format:?} {path}"
+        );
     }
 }
 
@@ -74,7 +104,10 @@ fn what_was_not_measured_is_left_out_or_null() {
     }
     assert_eq!(exported(&nothing, Format::Vllm).get("mean_ttft_ms"), None);
     assert_eq!(exported(&nothing, Format::Aiperf).get("time_to_first_token"), None);
-    assert_eq!(exported(&nothing, Format::InferencePerf).pointer("/successes/latency/time_to_first_token"), Some(&Value::Null));
+    assert_eq!(
+        exported(&nothing, Format::InferencePerf).pointer("/successes/latency/time_to_first_token"),
+        Some(&Value::Null)
+    );
     assert_eq!(exported(&nothing, Format::K6).pointer("/metrics/http_req_duration"), None);
     let p25 = exported(&sample::steady(), Format::InferencePerf);
     assert_eq!(p25.pointer("/successes/latency/time_to_first_token/p25"), Some(&Value::Null));

@@ -50,7 +50,10 @@ fn a_cut_json_file_is_refused_as_cut() {
     for name in SAMPLES.iter().filter(|name| name.ends_with(".json")) {
         let text = text(name);
         let error = swallow(text.trim_end().strip_suffix('}').unwrap()).unwrap_err();
-        assert!(matches!(&error, ForeignError::NotJson(why) if why.contains("the file is cut")), "{name}: {error}");
+        assert!(
+            matches!(&error, ForeignError::NotJson(why) if why.contains("the file is cut")),
+            "{name}: {error}"
+        );
     }
 }
 
@@ -67,8 +70,18 @@ fn a_value_of_another_kind_is_named_with_its_place() {
         ("k6-2.2-export.json", "\"count\": 3001", "\"count\": \"many\"", "metrics.http_reqs.count"),
         ("vllm-0.33.json", "\"completed\": 3000", "\"completed\": -1", "completed"),
         ("aiperf-0.13.json", "\"unit\": \"ms\"", "\"unit\": \"weeks\"", "unit"),
-        ("guidellm-0.8.json", "\"successful\": 60", "\"successful\": 1.5", "benchmarks[0].metrics.request_totals.successful"),
-        ("inference-perf-0.7-stage.json", "\"requested_rate\": 300.0", "\"requested_rate\": []", "load_summary.requested_rate"),
+        (
+            "guidellm-0.8.json",
+            "\"successful\": 60",
+            "\"successful\": 1.5",
+            "benchmarks[0].metrics.request_totals.successful",
+        ),
+        (
+            "inference-perf-0.7-stage.json",
+            "\"requested_rate\": 300.0",
+            "\"requested_rate\": []",
+            "load_summary.requested_rate",
+        ),
         ("oha-1.16.json", "\"200\": 495", "\"200\": null", "statusCodeDistribution.200"),
         ("oha-1.16.txt", "495 responses", "some responses", "line"),
         ("wrk-4.1.txt", "1440 requests", "1e9 requests", "line"),

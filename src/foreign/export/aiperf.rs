@@ -49,7 +49,11 @@ fn common(summary: &Summary, with_count: bool) -> Map<String, Value> {
         ("inter_token_latency", spread(&latency.tpot_ns, with_count)),
         ("output_token_throughput", single("tokens/sec", total.throughput.output_tokens_per_s)),
     ];
-    metrics.into_iter().filter(|(_, metric)| !metric.is_null()).map(|(tag, metric)| (tag.to_owned(), metric)).collect()
+    metrics
+        .into_iter()
+        .filter(|(_, metric)| !metric.is_null())
+        .map(|(tag, metric)| (tag.to_owned(), metric))
+        .collect()
 }
 
 pub(super) fn genai_perf(summary: &Summary) -> Value {

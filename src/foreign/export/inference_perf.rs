@@ -30,7 +30,9 @@ fn spread(found: &Distribution) -> Value {
     if found.count == 0 {
         return Value::Null;
     }
-    let of = |statistic: Option<Statistic>| statistic.and_then(|of| of(found)).map_or(Value::Null, |ns| in_units(ns, S));
+    let of = |statistic: Option<Statistic>| {
+        statistic.and_then(|of| of(found)).map_or(Value::Null, |ns| in_units(ns, S))
+    };
     let keys = KEYS.into_iter().map(|(key, statistic)| (key.to_owned(), of(statistic)));
     Value::Object(keys.collect::<Map<_, _>>())
 }
@@ -84,7 +86,8 @@ pub(super) fn value(summary: &Summary) -> Value {
 fn labels(summary: &Summary) -> Value {
     let label = |class: &String, count: &u64| {
         let words = summary.failures.iter().filter(|failure| failure.class == *class);
-        let messages: Vec<Value> = words.filter_map(|it| it.detail.as_ref()).map(|it| json!({ "message": it })).collect();
+        let messages: Vec<Value> =
+            words.filter_map(|it| it.detail.as_ref()).map(|it| json!({ "message": it })).collect();
         (class.clone(), json!({ "count": count, "messages": messages }))
     };
     Value::Object(summary.total.errors.iter().map(|(class, count)| label(class, count)).collect())

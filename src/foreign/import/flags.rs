@@ -29,7 +29,8 @@ use Takes::{Many, Nothing, One};
 
 const ALL_TOLD: &str = "every metric and quantile is always told";
 const NO_TOKENIZER: &str = "lowrho has no tokenizer: lengths are the server's counts";
-const EXPORT: &str = "a run always leaves a results directory; lowrho export DIR --as vllm writes this format";
+const EXPORT: &str =
+    "a run always leaves a results directory; lowrho export DIR --as vllm writes this format";
 const DATA: &str = "this data set is not read; --prompts takes a file of prompts";
 const MEDIA: &str = "images, audio and video are not sent";
 
@@ -75,7 +76,11 @@ pub(super) const FLAGS: &[(&str, Takes, Fate)] = &[
     ("metric-percentiles", One, Unneeded(ALL_TOLD)),
     ("min-p", One, Mapped),
     ("model", One, Mapped),
-    ("no-oversample", Nothing, Missing("a file's prompts are sent again from its start when they are used up")),
+    (
+        "no-oversample",
+        Nothing,
+        Missing("a file's prompts are sent again from its start when they are used up"),
+    ),
     ("no-reranker", Nothing, Missing(DATA)),
     ("no-stream", Nothing, Missing("answers are streamed")),
     ("num-prompts", One, Mapped),

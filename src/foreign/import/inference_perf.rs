@@ -73,7 +73,9 @@ fn dotted(path: &str) -> String {
 pub fn inference_perf(text: &str) -> Result<Imported, ImportError> {
     let root = yaml::value(text)?;
     if !["load", "server", "api", "data"].iter().any(|key| root.get(key).is_some_and(Value::is_object)) {
-        return Err(ImportError::new("it is no configuration of inference-perf: it has none of load, server, api, data"));
+        return Err(ImportError::new(
+            "it is no configuration of inference-perf: it has none of load, server, api, data",
+        ));
     }
     let document = Document { root, seen: RefCell::default() };
     let mut imported = Imported::default();
@@ -89,7 +91,11 @@ fn target(document: &Document, imported: &mut Imported) -> Result<(), ImportErro
     let api = match document.text("/api/type")?.unwrap_or("completion") {
         "completion" => "completions",
         "chat" => "chat",
-        other => return Err(ImportError::new(format!("api.type: {other} is not driven here; completion and chat are"))),
+        other => {
+            return Err(ImportError::new(format!(
+                "api.type: {other} is not driven here; completion and chat are"
+            )));
+        }
     };
     let target = &mut imported.raw.target;
     target.api = Some(api.into());
@@ -106,7 +112,8 @@ fn target(document: &Document, imported: &mut Imported) -> Result<(), ImportErro
         }
     }
     if document.text("/server/api_key")?.is_some() {
-        imported.missing("server.api_key: a secret is not written into a file; give --api-key or OPENAI_API_KEY");
+        imported
+            .missing("server.api_key: a secret is not written into a file; give --api-key or OPENAI_API_KEY");
     }
     if document.truth("/api/streaming")? != Some(true) {
         imported.missing("api.streaming false: answers are streamed here");
@@ -120,7 +127,9 @@ fn load(document: &Document, imported: &mut Imported) -> Result<(), ImportError>
         imported.raw.load.seed = Some(Text(seed.to_string()));
     }
     if document.get("/load/sweep").is_some() {
-        imported.missing("load.sweep: lowrho sweep --auto finds the stability limit, and the capacity under --slo");
+        imported.missing(
+            "load.sweep: lowrho sweep --auto finds the stability limit, and the capacity under --slo",
+        );
     }
     let kind = document.text("/load/type")?.unwrap_or("constant");
     let stages = match document.get("/load/stages") {
@@ -144,7 +153,11 @@ fn load(document: &Document, imported: &mut Imported) -> Result<(), ImportError>
             }
         }
         "concurrent" => closed(stages, imported)?,
-        other => return Err(ImportError::new(format!("load.type: {other} has no equivalent; constant, poisson and concurrent have"))),
+        other => {
+            return Err(ImportError::new(format!(
+                "load.type: {other} has no equivalent; constant, poisson and concurrent have"
+            )));
+        }
     }
     if document.number("/load/interval")?.is_some_and(|pause| pause > 0.0) && stages.len() > 1 {
         imported.missing("load.interval: stages follow each other without a pause");
@@ -159,7 +172,8 @@ fn open(stages: &[Value], imported: &mut Imported) -> Result<(), ImportError> {
     };
     let mut made = Vec::new();
     for (n, stage) in stages.iter().enumerate() {
-        let (rate, duration) = (Text(number(field(stage, n, "rate")?)), seconds_text(field(stage, n, "duration")?));
+        let (rate, duration) =
+            (Text(number(field(stage, n, "rate")?)), seconds_text(field(stage, n, "duration")?));
         made.push((rate, duration));
     }
     match made.as_slice() {
@@ -243,7 +257,11 @@ fn distribution(path: &str, law: &Value, imported: &mut Imported) -> Result<Stri
     Ok(match kind {
         "uniform" => format!("uniform:{}:{}", whole(min), whole(max)),
         "normal" | "lognormal" => {
-            imported.differs(format!("{place}: lengths are not cut to {} to {} here", whole(min), whole(max)));
+            imported.differs(format!(
+                "{place}: lengths are not cut to {} to {} here",
+                whole(min),
+                whole(max)
+            ));
             format!("{kind}:{}:{}", number(mean), number(sd))
         }
         other => {
@@ -255,9 +273,13 @@ fn distribution(path: &str, law: &Value, imported: &mut Imported) -> Result<Stri
 
 fn levels(document: &Document, imported: &mut Imported) -> Result<(), ImportError> {
     let mut terms = Vec::new();
-    for (key, metric) in
-        [("ttft", "ttft"), ("tpot", "tpot"), ("itl", "itl"), ("ntpot", "ntpot_sent"), ("request_latency", "e2e_end")]
-    {
+    for (key, metric) in [
+        ("ttft", "ttft"),
+        ("tpot", "tpot"),
+        ("itl", "itl"),
+        ("ntpot", "ntpot_sent"),
+        ("request_latency", "e2e_end"),
+    ] {
         if let Some(seconds) = document.number(&format!("/report/goodput/constraints/{key}"))? {
             terms.push(format!("{metric}_p99<{}", seconds_text(seconds).0));
         }
@@ -276,9 +298,15 @@ fn leave(document: &Document, imported: &mut Imported) {
         ("/tokenizer", "lowrho has no tokenizer: lengths are the server's counts"),
         ("/load/num_workers", "a shard is a core (client.shards)"),
         ("/load/worker_max_concurrency", "connections are as many as the load needs (client.connections)"),
-        ("/load/worker_max_tcp_connections", "connections are as many as the load needs (client.connections)"),
+        (
+            "/load/worker_max_tcp_connections",
+            "connections are as many as the load needs (client.connections)",
+        ),
         ("/load/interval", "there is one stage"),
-        ("/report/request_lifecycle", "every metric and quantile is always told, and every request has a row"),
+        (
+            "/report/request_lifecycle",
+            "every metric and quantile is always told, and every request has a row",
+        ),
         ("/storage/local_storage", "a run leaves its own directory (output.out)"),
     ] {
         let parent_is_seen = document.seen.borrow().contains(prefix);
@@ -330,12 +358,18 @@ metrics: {type: prometheus}
 
     #[test]
     fn several_stages_and_a_closed_loop() {
-        let two = inference_perf("load: {stages: [{rate: 1, duration: 5}, {rate: 2.5, duration: 5}]}").unwrap();
+        let two =
+            inference_perf("load: {stages: [{rate: 1, duration: 5}, {rate: 2.5, duration: 5}]}").unwrap();
         assert_eq!(two.raw.stage.len(), 2);
         assert_eq!(two.raw.stage[1].rate, Some("2.5".into()));
-        let closed =
-            inference_perf("load: {type: concurrent, stages: [{num_requests: 50, concurrency_level: 5}, {}]}").unwrap();
-        assert_eq!((closed.raw.load.concurrency, closed.raw.load.requests), (Some("5".into()), Some("50".into())));
+        let closed = inference_perf(
+            "load: {type: concurrent, stages: [{num_requests: 50, concurrency_level: 5}, {}]}",
+        )
+        .unwrap();
+        assert_eq!(
+            (closed.raw.load.concurrency, closed.raw.load.requests),
+            (Some("5".into()), Some("50".into()))
+        );
         assert!(closed.missing.iter().any(|one| one.contains("after the first")));
     }
 

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 /// Whether words are such a command line.
 #[must_use]
 pub fn is_command(words: &[String]) -> bool {
-    let before: Vec<&str> = words.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect();
+    let before: Vec<&str> =
+        words.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect();
     let script = before.iter().any(|word| word.ends_with("benchmark_serving.py"));
     script || before.ends_with(&["bench", "serve"])
 }
@@ -74,20 +75,24 @@ fn given(words: &[String], imported: &mut Imported) -> Result<Given, ImportError
         let Some(flag) = word.strip_prefix("--") else {
             return Err(ImportError::new(format!("{word}: stands where an option is expected")));
         };
-        let (flag, inline) = flag.split_once('=').map_or((flag, None), |(flag, value)| (flag, Some(value.to_owned())));
+        let (flag, inline) =
+            flag.split_once('=').map_or((flag, None), |(flag, value)| (flag, Some(value.to_owned())));
         // As their parser takes them.
         let flag = flag.replace('_', "-");
         let Some((name, takes, fate)) = FLAGS.iter().find(|(name, _, _)| *name == flag) else {
             let value = rest.next_if(|next| inline.is_none() && !next.starts_with("--"));
             let value = inline.or_else(|| value.cloned()).unwrap_or_default();
-            imported.missing(format!("--{flag} {value}: is no option of vllm bench serve 0.33.0").replace(" :", ":"));
+            imported.missing(
+                format!("--{flag} {value}: is no option of vllm bench serve 0.33.0").replace(" :", ":"),
+            );
             continue;
         };
         let mut values: Vec<String> = inline.into_iter().collect();
         match takes {
             Takes::Nothing => {}
             Takes::One if values.is_empty() => {
-                let value = rest.next().ok_or_else(|| ImportError::new(format!("--{name}: its value is missing")))?;
+                let value =
+                    rest.next().ok_or_else(|| ImportError::new(format!("--{name}: its value is missing")))?;
                 values.push(value.clone());
             }
             Takes::One => {}
@@ -130,7 +135,8 @@ fn target(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
     let endpoint = given.text("endpoint").unwrap_or("/v1/completions");
     let url = if endpoint == usual { base } else { format!("{base}{endpoint}") };
     imported.raw.target.url = vec![Text(url)];
-    imported.raw.target.model = given.text("served-model-name").or_else(|| given.text("model")).map(Text::from);
+    imported.raw.target.model =
+        given.text("served-model-name").or_else(|| given.text("model")).map(Text::from);
     for header in given.many("header") {
         let (name, value) = pair("header", header)?;
         imported.raw.target.header.push(Text(format!("{name}: {value}")));
@@ -163,7 +169,9 @@ fn load(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
         (None, Some(most)) => load.concurrency = Some(Text(most.to_string())),
         (None, None) => {
             load.concurrency = Some(Text(requests.to_string()));
-            imported.differs(format!("no --request-rate: all {requests} requests are sent at once, here as so many slots"));
+            imported.differs(format!(
+                "no --request-rate: all {requests} requests are sent at once, here as so many slots"
+            ));
         }
     }
     if let Some(strategy) = given.text("ramp-up-strategy") {
@@ -176,7 +184,9 @@ fn load(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
     }
     let warmups = given.count("num-warmups", 0)?;
     if warmups > 0 {
-        imported.missing(format!("--num-warmups {warmups}: a warm-up has a length here (load.warmup), not a number"));
+        imported.missing(format!(
+            "--num-warmups {warmups}: a warm-up has a length here (load.warmup), not a number"
+        ));
     }
     Ok(())
 }
@@ -193,7 +203,8 @@ fn payload(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
                 return Err(ImportError::new("--dataset-name custom: --dataset-path is missing"));
             };
             imported.raw.payload.prompts = Some(path.into());
-            let length = given.text("output-len").or_else(|| given.text("custom-output-len")).unwrap_or("256");
+            let length =
+                given.text("output-len").or_else(|| given.text("custom-output-len")).unwrap_or("256");
             if length != "-1" {
                 imported.raw.payload.output_tokens = Some(length.into());
                 imported.differs("--custom-output-len: an output_tokens of the file's own lines wins here");
@@ -222,15 +233,19 @@ fn random(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
     let prefix = given.count("random-prefix-len", 0)?;
     let ratio = given.text("random-range-ratio").unwrap_or("0.0");
     let Some(ratio) = ratio.parse::<f64>().ok().filter(|ratio| (0.0..1.0).contains(ratio)) else {
-        return Err(ImportError::new(format!("--random-range-ratio {ratio}: is no number from 0 to below 1")));
+        return Err(ImportError::new(format!(
+            "--random-range-ratio {ratio}: is no number from 0 to below 1"
+        )));
     };
     if prefix > 0 {
-        imported.missing(format!("--random-prefix-len {prefix}: prompts share no prefix; their length is kept"));
+        imported
+            .missing(format!("--random-prefix-len {prefix}: prompts share no prefix; their length is kept"));
     }
     let payload = &mut imported.raw.payload;
     payload.input_tokens = Some(Text(range(input, ratio, prefix)));
     payload.output_tokens = Some(Text(range(output, ratio, 0)));
-    imported.differs("--random-input-len: prompts are words of about so many tokens, no tokenizer's exact count");
+    imported
+        .differs("--random-input-len: prompts are words of about so many tokens, no tokenizer's exact count");
     Ok(())
 }
 
@@ -248,7 +263,14 @@ fn range(length: u64, ratio: f64, more: u64) -> String {
 fn body(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
     let mut body = Map::new();
     for flag in [
-        "temperature", "top-p", "top-k", "min-p", "frequency-penalty", "presence-penalty", "repetition-penalty", "logprobs",
+        "temperature",
+        "top-p",
+        "top-k",
+        "min-p",
+        "frequency-penalty",
+        "presence-penalty",
+        "repetition-penalty",
+        "logprobs",
     ] {
         if let Some(text) = given.text(flag) {
             let value: Value = serde_json::from_str(text)
@@ -285,7 +307,11 @@ fn levels(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
         let metric = match name {
             "ttft" | "tpot" => name,
             "e2el" => "e2e",
-            other => return Err(ImportError::new(format!("--goodput {bound}: {other} is none of ttft, tpot, e2el"))),
+            other => {
+                return Err(ImportError::new(format!(
+                    "--goodput {bound}: {other} is none of ttft, tpot, e2el"
+                )));
+            }
         };
         terms.push(format!("{metric}_p99<{}ms", number(ms)));
     }

@@ -29,7 +29,8 @@ pub(super) fn value(text: &str) -> Result<Value, ImportError> {
             return Err(ImportError::new(format!("it nests deeper than {DEEPEST} levels")));
         }
     }
-    let documents = Yaml::load_from_str(text).map_err(|error| ImportError::new(format!("no YAML: {error}")))?;
+    let documents =
+        Yaml::load_from_str(text).map_err(|error| ImportError::new(format!("no YAML: {error}")))?;
     match documents.as_slice() {
         [one] => json(one, 0),
         [] => Err(ImportError::new("it is empty")),
@@ -52,7 +53,9 @@ fn json(node: &Yaml<'_>, depth: usize) -> Result<Value, ImportError> {
                 .ok_or_else(|| ImportError::new("it holds a number that is not finite"))?,
             Scalar::String(text) => Value::String(text.to_string()),
         },
-        Yaml::Sequence(list) => Value::Array(list.iter().map(|one| json(one, depth + 1)).collect::<Result<_, _>>()?),
+        Yaml::Sequence(list) => {
+            Value::Array(list.iter().map(|one| json(one, depth + 1)).collect::<Result<_, _>>()?)
+        }
         Yaml::Mapping(entries) => {
             let mut map = Map::new();
             for (key, value) in entries {
@@ -83,11 +86,22 @@ mod tests {
     #[test]
     fn what_is_hostile_or_broken_is_refused() {
         let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned()
-            + &('b'..'k').map(|c| {
-                let before = char::from_u32(u32::from(c) - 1).unwrap();
-                format!("{c}: &{c} [{}]\n", vec![format!("*{before}"); 9].join(","))
-            }).collect::<String>();
-        for bad in ["", "a: [", "a: b: c", &"[".repeat(10_000), &"- ".repeat(10_000), "a: .nan", "--- 1\n--- 2\n", &bomb] {
+            + &('b'..'k')
+                .map(|c| {
+                    let before = char::from_u32(u32::from(c) - 1).unwrap();
+                    format!("{c}: &{c} [{}]\n", vec![format!("*{before}"); 9].join(","))
+                })
+                .collect::<String>();
+        for bad in [
+            "",
+            "a: [",
+            "a: b: c",
+            &"[".repeat(10_000),
+            &"- ".repeat(10_000),
+            "a: .nan",
+            "--- 1\n--- 2\n",
+            &bomb,
+        ] {
             assert!(value(bad).is_err(), "{}", &bad[..bad.len().min(40)]);
         }
     }
