@@ -4,10 +4,10 @@
 //! censoring").
 
 use super::distribution::Distribution;
-use super::quantile::CONFIDENCE;
+use super::quantile::{Block, CONFIDENCE, effective, enough};
 use super::student::two_sided;
 use super::{Level, Quantile};
-use crate::record::{BLOCKS, Histogram, Metric, Metrics, Record, Tally};
+use crate::record::{BLOCKS, Histogram, Metric, Metrics, Record, Tally, quantile_rank};
 use crate::time::{Instant, Phase, Span};
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ pub struct Remeasured {
     windows: Vec<(Instant, Span)>,
     tallies: BTreeMap<Metric, Tally>,
     ended: [u64; BLOCKS],
+    failed: [u64; BLOCKS],
     rows: u64,
 }
 
@@ -24,7 +25,7 @@ impl Remeasured {
     /// Of a run whose stages had these windows: start and length, in order.
     #[must_use]
     pub fn new(windows: Vec<(Instant, Span)>) -> Self {
-        Self { windows, tallies: BTreeMap::new(), ended: [0; BLOCKS], rows: 0 }
+        Self { windows, tallies: BTreeMap::new(), ended: [0; BLOCKS], failed: [0; BLOCKS], rows: 0 }
     }
 
     /// Rows taken.
@@ -48,6 +49,9 @@ impl Remeasured {
         let Some(window) = self.windows.get(usize::from(record.stage)) else { return };
         // A measured request is due in its window, but for the rounding of a window that its last request ended.
         let block = block_of(*window, record.due).unwrap_or(BLOCKS - 1);
+        if record.has_failed() && !record.ours {
+            self.failed[block] += 1;
+        }
         let metrics = Metrics::of(record);
         for metric in Metric::ALL {
             if let Some(span) = metrics.get(metric)
@@ -71,6 +75,38 @@ impl Remeasured {
         let tally = self.tally(metric)?;
         let Quantile { interval, .. } = *Distribution::of(tally, &[0; BLOCKS]).quantile(level)?;
         Some(interval.map(|end| end.as_s_f64() * 1e9))
+    }
+
+    /// A quantile in nanoseconds with every failure of the target as +infinity, and its 95 % interval, by the metric's name;
+    /// either can be infinite. None where too few values tell it.
+    #[must_use]
+    pub fn quantile_with_failures(&self, metric: &str, level: Level) -> Option<(f64, [f64; 2])> {
+        let (tally, q) = (self.tally(metric)?, level.q());
+        let values = tally.values();
+        let failed: u64 = self.failed.iter().sum();
+        let all = values.count() + failed;
+        let at = |q: f64| {
+            let rank = quantile_rank(q.clamp(0.0, 1.0), all);
+            (rank <= values.count()).then(|| values.at_rank(rank.max(1)))
+        };
+        let value = at(q);
+        let blocks: Vec<Block> = tally
+            .blocks()
+            .iter()
+            .zip(self.failed)
+            .map(|(block, failed)| {
+                let seen =
+                    value.map_or_else(|| Block::counted(block.count(), 0), |value| Block::of(block, value));
+                seen.and_infinite(failed)
+            })
+            .collect();
+        let (n_eff, degrees) = effective(&blocks, q, tally.requests() + failed)?;
+        if !enough(n_eff, q) {
+            return None;
+        }
+        let margin = two_sided(CONFIDENCE, degrees) * libm::sqrt(q * (1.0 - q) / n_eff);
+        let ns = |value: Option<u64>| value.map_or(f64::INFINITY, float);
+        Some((ns(value), [ns(at(q - margin)), ns(at(q + margin))]))
     }
 
     /// The 95 % interval of a mean in nanoseconds, by the metric's name: that of a ratio of sums over the blocks (Cochran,

@@ -53,7 +53,7 @@ impl<'a> Field<'a> {
     /// A count: a whole number, or one written as `3000.0`.
     pub(super) fn count(&self) -> Result<u64, ForeignError> {
         let whole = |number: f64| {
-            (number >= 0.0 && number <= 9e15 && libm::floor(number) == number)
+            ((0.0..=9e15).contains(&number) && libm::floor(number) == number)
                 .then(|| number.to_string().parse::<u64>().ok())
                 .flatten()
         };

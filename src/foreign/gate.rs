@@ -3,8 +3,8 @@
 //! It must not pass what it cannot judge: a term on a figure without an interval is an error.
 
 use super::difference::Difference;
-use super::quantity::{Quantity, Statistic};
-use super::reading::Reading;
+use super::quantity::{Quantity, Statistic, Unit};
+use super::reading::{Figure, Reading};
 use std::fmt;
 use std::str::FromStr;
 
@@ -86,7 +86,9 @@ fn figure(name: &str) -> Option<(Quantity, Statistic)> {
     }
     let bare = name.strip_suffix("_p99_9").map(|bare| (bare, "p99.9"));
     let (bare, word) = bare.or_else(|| name.rsplit_once('_'))?;
-    let statistic = Statistic::named(word)?;
+    // The spread and the extremes of a run have no interval in any file.
+    let told = |one: &Statistic| !matches!(one, Statistic::Sd | Statistic::Min | Statistic::Max);
+    let statistic = Statistic::named(word).filter(told)?;
     named(bare).filter(|quantity| !quantity.is_single()).map(|quantity| (quantity, statistic))
 }
 
@@ -124,29 +126,59 @@ impl Gate {
 impl Term {
     fn interval(&self, base: &Reading, new: &Reading) -> Result<[f64; 2], GateError> {
         let refuse = |why: String| GateError(format!("--fail-if {}: {why}", self.text));
-        let of = |reading: &Reading| {
-            let figure = reading.figure(self.quantity, self.statistic).copied();
-            figure.ok_or_else(|| refuse(format!("{} has no such figure", reading.name)))
-        };
-        let (one, other) = (of(base)?, of(new)?);
-        for (reading, figure) in [(base, one), (new, other)] {
-            if figure.interval.is_none() || figure.at_least {
-                let why = if !reading.is_ours {
-                    "only results of lowrho have intervals"
-                } else if figure.at_least {
-                    "requests were cancelled below it, so that it is only a lower bound"
-                } else if self.quantity == Quantity::Itl {
-                    "gaps other than p99 have one only in the rows of a run with --record-gaps"
-                } else {
-                    "it takes the results directory with a row of every request (--records all), and enough of them"
-                };
-                return Err(refuse(format!("{} has no interval there: {why}", reading.name)));
-            }
+        let (one, other) = (self.figure(base)?, self.figure(new)?);
+        if !one.value.is_finite() {
+            return Err(refuse(format!(
+                "so many requests of {} failed that it is infinite there",
+                base.name
+            )));
+        }
+        let of = |figure: &Figure| figure.interval.unwrap_or([figure.value; 2]);
+        if !of(&other)[1].is_finite() {
+            // No logarithm is left: what is sure is that it is above its own lower end.
+            let ([_, base_high], [new_low, _]) = (of(&one), of(&other));
+            return Ok([new_low / base_high - 1.0, f64::INFINITY]);
         }
         let found = Difference::of(&one, &other, self.quantity.better()).and_then(|found| found.interval);
         found.ok_or_else(|| {
             refuse("a value or its interval reaches 0, so that there is no relative difference".into())
         })
+    }
+
+    /// The figure of a run, failures as infinity where there were any, with an interval.
+    fn figure(&self, reading: &Reading) -> Result<Figure, GateError> {
+        let refuse = |why: &str| GateError(format!("--fail-if {}: {}: {why}", self.text, reading.name));
+        let figure = reading.figure(self.quantity, self.statistic).copied();
+        let failed =
+            reading.figure(Quantity::Failed, Statistic::Value).is_some_and(|failed| failed.value > 0.0);
+        // What was begun late was late whether it failed or not, and a rate counts successes anyway.
+        let counts = failed && self.quantity.unit() == Unit::Ns && self.quantity != Quantity::Lateness;
+        let figure = match (counts, self.statistic) {
+            (true, Statistic::Mean | Statistic::Value) => {
+                return Err(refuse(
+                    "requests failed, and a mean with a failure in it is infinite: name a quantile",
+                ));
+            }
+            (true, _) => reading.with_failures.get(&(self.quantity, self.statistic)).copied().or(figure.map(
+                |figure| {
+                    // Without rows nothing tells where the failures lie.
+                    Figure { interval: None, ..figure }
+                },
+            )),
+            (false, _) => figure,
+        };
+        let figure = figure.ok_or_else(|| refuse("has no such figure"))?;
+        if figure.at_least {
+            return Err(refuse("requests were cancelled below it, so that it is only a lower bound"));
+        }
+        if figure.interval.is_none() {
+            return Err(refuse(if self.quantity == Quantity::Itl {
+                "it has no interval: of gaps only p99 has one, unless the run was made with --record-gaps"
+            } else {
+                "it has no interval: it takes the results directory with a row of every request (--records all), and enough of them"
+            }));
+        }
+        Ok(figure)
     }
 }
 
@@ -180,9 +212,28 @@ mod tests {
         let gate: Gate = "ttft_p99>+5%".parse().unwrap();
         let base = run("a", 100.0, Some([99.0, 101.0]));
         let why = gate.crossed(&base, &run("b", 110.0, None)).unwrap_err().to_string();
-        assert!(why.contains("b has no interval"), "{why}");
+        assert!(why.contains("b: it has no interval"), "{why}");
         let other: Gate = "tpot_p99>5%".parse().unwrap();
         assert!(other.crossed(&base, &base).unwrap_err().to_string().contains("no such figure"));
+    }
+
+    #[test]
+    fn failures_count_as_infinite() {
+        let gate: Gate = "ttft_p99>+5%".parse().unwrap();
+        let base = run("a", 100.0, Some([99.0, 101.0]));
+        // Its successes alone look faster.
+        let mut new = run("b", 80.0, Some([79.0, 81.0]));
+        assert_eq!(gate.crossed(&base, &new).unwrap().len(), 0);
+        new.figures.insert((Quantity::Failed, Statistic::Value), Figure::plain(30.0));
+        assert!(gate.crossed(&base, &new).unwrap_err().to_string().contains("no interval"));
+        let key = (Quantity::Ttft, Statistic::P99);
+        let infinite =
+            |low| Figure { value: f64::INFINITY, interval: Some([low, f64::INFINITY]), at_least: false };
+        new.with_failures.insert(key, infinite(f64::INFINITY));
+        assert_eq!(gate.crossed(&base, &new).unwrap().len(), 1);
+        new.with_failures.insert(key, infinite(90.0));
+        assert_eq!(gate.crossed(&base, &new).unwrap().len(), 0);
+        assert!(gate.crossed(&new, &base).unwrap_err().to_string().contains("infinite there"));
     }
 
     #[test]

@@ -31,6 +31,11 @@ pub fn ours(summary: &Summary, rows: Option<&Remeasured>, name: &str) -> Reading
     for (quantity, found) in distributions(total) {
         distribution(&mut reading, quantity, found, rows);
     }
+    if load.failed > load.failed_by_us {
+        reading.notes.push(
+            "requests failed: quantiles here are of successes; --fail-if takes a failure as infinite".into(),
+        );
+    }
     flatten("", &summary.config, &mut reading.settings);
     if summary.client.verdict != Verdict::Valid {
         let why = "what it says may be the client's own doing (lowrho report tells why)";
@@ -69,6 +74,9 @@ fn distributions(total: &Section) -> [(Quantity, &Distribution); 19] {
 }
 
 fn distribution(reading: &mut Reading, quantity: Quantity, found: &Distribution, rows: Option<&Remeasured>) {
+    let load_failed =
+        reading.figure(Quantity::Failed, Statistic::Value).is_some_and(|failed| failed.value > 0.0);
+    let mut failing = Vec::new();
     let mut put = |statistic, value: Option<i64>, interval: Option<[f64; 2]>, at_least| {
         if let Some(value) = value {
             let figure = Figure { value: ns(value), interval, at_least };
@@ -89,7 +97,17 @@ fn distribution(reading: &mut Reading, quantity: Quantity, found: &Distribution,
         let told = found.p99_ci.filter(|_| level == Level::P99).map(|ends| ends.map(ns));
         let interval = told.or_else(|| rows.and_then(|rows| rows.quantile(quantity.name(), level)));
         let interval = interval.map(|[low, high]| [low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)]);
-        put(statistic, found.quantile(quantile), interval, found.at_least.contains(&quantile));
+        let at_least = found.at_least.contains(&quantile);
+        put(statistic, found.quantile(quantile), interval, at_least);
+        if let Some((value, interval)) =
+            rows.and_then(|rows| rows.quantile_with_failures(quantity.name(), level))
+        {
+            let interval = Some([interval[0] * (1.0 - RESOLUTION), interval[1] * (1.0 + RESOLUTION)]);
+            failing.push(((quantity, statistic), Figure { value, interval, at_least }));
+        }
+    }
+    if load_failed {
+        reading.with_failures.extend(failing);
     }
 }
 

@@ -56,6 +56,9 @@ pub struct Reading {
     pub apart: Vec<Apart>,
     /// What else is to be known of the whole file.
     pub notes: Vec<String>,
+    /// Quantiles with every failure of the target as +infinity, for `--fail-if`: a server that fails its slow requests is not
+    /// faster. Only where requests failed, and rows tell it; of lowrho's own only.
+    pub with_failures: BTreeMap<(Quantity, Statistic), Figure>,
     /// How the run was asked for, by key; of lowrho's own only.
     pub settings: BTreeMap<String, String>,
 }
@@ -72,6 +75,7 @@ impl Reading {
             near: BTreeMap::new(),
             apart: Vec::new(),
             notes: Vec::new(),
+            with_failures: BTreeMap::new(),
             settings: BTreeMap::new(),
         }
     }

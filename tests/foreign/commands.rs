@@ -89,7 +89,7 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
 fn export_writes_what_compare_reads() {
     let folder = folder("export");
     for format in ["vllm", "aiperf", "inference-perf", "k6"] {
-        let file = format!("{format}.json");
+        let file = format!("as-{format}.json");
         let (code, _, err) = told(&lowrho(&folder, &["export", "before", "--as", format, "--out", &file]));
         assert_eq!((code, err.as_str()), (0, ""), "{format}");
         assert_eq!(lowrho(&folder, &["compare", "before", &file]).status.code(), Some(0), "{format}");

@@ -1,7 +1,7 @@
 //! Whoever reads `records.jsonl` and applies the definitions gets what the histograms say, within their resolution.
 
 use crate::made::{START, crowd, stream};
-use lowrho::analysis::{Distribution, Level, Remeasured};
+use lowrho::analysis::{Distribution, Level, Remeasured, Tail};
 use lowrho::foreign::{Better, Difference, Figure, Outcome};
 use lowrho::record::{
     BLOCKS, Metric, Metrics, Record, Recorder, Tally, Window, quantile_rank, read_line, write_line,
@@ -74,16 +74,33 @@ fn intervals_of_rows_are_those_of_the_run() {
     }
     assert_eq!(rows.rows(), 20_000);
     let stage = &recorder.stages()[0];
-    let mut compared = 0;
+    let (mut compared, mut infinite) = (0, 0);
     for metric in Metric::ALL {
         let told = Distribution::of(stage.tally(metric), &stage.failed_by_block);
         for level in Level::ALL {
             let run = told.quantile(level).map(|quantile| quantile.interval.map(|end| end.as_s_f64() * 1e9));
             assert_eq!(rows.quantile(metric.name(), level), run, "{metric:?} {level:?}");
             compared += usize::from(run.is_some());
+            if metric != Metric::Lateness {
+                let found = rows.quantile_with_failures(metric.name(), level);
+                let told = told.with_failures[level.index()];
+                let same = match (told, found) {
+                    (Tail::Finite(span), Some((ns, [low, high]))) => {
+                        infinite += usize::from(high.is_infinite());
+                        (ns - span.as_s_f64() * 1e9).abs() < 1.0 && low <= ns && ns <= high
+                    }
+                    (Tail::Infinite, Some((ns, [_, high]))) => ns.is_infinite() && high.is_infinite(),
+                    // It may be told of more than has an interval: every request counts there, however bunched.
+                    (_, None) => true,
+                    (Tail::Undefined, Some(_)) => false,
+                };
+                assert!(same, "{metric:?} {level:?}: {told:?}, {found:?}");
+            }
         }
     }
     assert!(compared > 30, "{compared}");
+    let failed: u64 = stage.failed_by_block.iter().sum();
+    assert!(failed > 0 && infinite > 0, "{failed} failed, and {infinite} intervals reach infinity");
     let [low, high] = rows.mean("ttft").unwrap();
     assert!(low < sum / count && sum / count < high);
     let [low, high] = rows.requests_per_s().unwrap();
