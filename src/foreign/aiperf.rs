@@ -81,11 +81,8 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     Ok(reading)
 }
 
-/// A metric, and its value.
-type Single<'a> = (Field<'a>, Field<'a>);
-
 /// A metric that has one value, under `avg`.
-fn single<'a>(root: &Field<'a>, tag: &str) -> Result<Option<Single<'a>>, ForeignError> {
+fn single<'a>(root: &Field<'a>, tag: &str) -> Result<Option<(Field<'a>, Field<'a>)>, ForeignError> {
     let Some(metric) = root.get(tag) else { return Ok(None) };
     let value = metric.need("avg")?;
     Ok(Some((metric, value)))

@@ -77,8 +77,11 @@ impl fmt::Display for ForeignError {
 
 impl std::error::Error for ForeignError {}
 
+/// How a kind of file is told, and what it is.
+type Sight = (fn(&Value) -> bool, &'static str);
+
 /// What is known of by sight, and not read.
-const NOT_READ: [(fn(&Value) -> bool, &str); 6] = [
+const NOT_READ: [Sight; 6] = [
     (vllm::is_rust, "it looks like vllm-bench (Rust), whose results are not read: no real one was at hand"),
     (is_genai_perf, "it looks like GenAI-Perf, whose results are not read: no real one was at hand"),
     (is_per_request, "it looks like inference-perf's per_request_lifecycle_metrics.json, which is not read"),
