@@ -7,6 +7,7 @@
 pub mod analysis;
 pub mod cli;
 pub mod clock;
+pub mod foreign;
 pub mod host;
 pub mod plan;
 pub mod random;

@@ -18,6 +18,7 @@ mod load;
 mod nagle;
 mod quantile;
 mod queueing;
+mod remeasured;
 mod server;
 mod slo;
 mod split;
@@ -41,6 +42,7 @@ pub use load::{Load, Throughput, window_length};
 pub use nagle::HeldBack;
 pub use quantile::{CONFIDENCE, Quantile};
 pub use queueing::{ClassAudit, FormulaWait, LostTurns, Service, ShardQueue, wait_batch, wait_m_g_1};
+pub use remeasured::Remeasured;
 pub use server::ServerState;
 pub use slo::{
     Flowing, Made, Slo, SloFindings, Statistic, Sureness, Term, TermError, TermFindings, TermState, Trials,

@@ -104,7 +104,7 @@ fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -
 }
 
 /// What there is where no summary is: several runs, or what is left of one that was killed.
-fn without_summary(results: &Results) -> Option<String> {
+pub(super) fn without_summary(results: &Results) -> Option<String> {
     let dir = results.dir().display();
     if results.holds_several() {
         return Some(format!(

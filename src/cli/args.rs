@@ -36,6 +36,14 @@ pub(super) enum Command {
     Rerun(Box<RerunArguments>),
     /// Print the report of a results directory again
     Report(ReportArguments),
+    /// Tell result files of lowrho and of other tools side by side
+    Compare(Box<CompareArguments>),
+    /// Write a k6 script that sends what a run would send, for a baseline
+    K6Script(Box<ScriptArguments>),
+    /// Write a run's summary in another tool's format
+    Export(ExportArguments),
+    /// Make a config file of another tool's configuration
+    ImportConfig(ImportArguments),
     /// See what a run would meet on this machine
     Doctor(Box<DoctorArguments>),
 }
@@ -179,4 +187,92 @@ pub(super) struct ReportArguments {
     /// Write each figure as an SVG file of its own into DIR and print nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "csv"])]
     pub(super) svg: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho compare results/before results/after
+  lowrho compare results/a k6-summary.json vllm.json profile_export_aiperf.json --markdown
+  lowrho compare results/main results/branch --fail-if 'ttft_p99>+5%,requests_per_s<-2%'
+
+Which tool wrote a file is told by its content: k6, vllm bench serve, SGLang, AIPerf, inference-perf, GuideLLM, oha, wrk
+(docs/COMPARISON.md). A number that only shares a name with one of lowrho's is not lined up, and a note says why.
+Two or more runs of lowrho: differences against the first, with 95 % intervals.
+Exit status: 0 told, 1 lowrho failed, 2 a file or a term cannot be read or judged, 99 a term of --fail-if is crossed.")]
+pub(super) struct CompareArguments {
+    /// Results directories of lowrho, and result files of any tool
+    #[arg(value_name = "PATH", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Print Markdown instead
+    #[arg(long, conflicts_with = "html")]
+    pub(super) markdown: bool,
+    /// Write a page to FILE and print nothing
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+    /// Tell every figure that any file has
+    #[arg(long)]
+    pub(super) all: bool,
+    /// Exit with 99 when the whole 95 % interval of a difference lies beyond a limit: 'ttft_p99>+5%,requests_per_s<-2%'
+    #[arg(long, value_name = "TERMS")]
+    pub(super) fail_if: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho export results/20260101T120000Z-m --as vllm --out result.json
+  lowrho export results/20260101T120000Z-m --as k6 | jq .metrics.http_reqs
+
+Keys and units are the other tool's; the numbers are those of summary.json, and one that it does not have is left out or
+null (docs/COMPARISON.md).")]
+pub(super) struct ExportArguments {
+    /// Results directory
+    #[arg(value_name = "DIR")]
+    pub(super) dir: PathBuf,
+    /// Format: vllm, aiperf, genai-perf, inference-perf, k6
+    #[arg(long = "as", value_name = "TOOL")]
+    pub(super) format: String,
+    /// File to write, which must not exist; stdout when left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho import-config inference-perf.yml > run.toml
+  lowrho import-config --out run.toml -- vllm bench serve --model m --request-rate 4 --num-prompts 300
+  lowrho import-config -- 'vllm bench serve --model m --max-concurrency 8'
+
+What differs, what has no equivalent and what needs none stands at the file's head as comments (docs/COMPARISON.md).")]
+pub(super) struct ImportArguments {
+    /// File to write, which must not exist; stdout when left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// A YAML file of inference-perf, or after -- a command line of vllm bench serve
+    #[arg(value_name = "FILE | -- COMMAND", required = true, num_args = 1..)]
+    pub(super) words: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho k6-script --url http://127.0.0.1:8000 --model m --rate 200 --arrival constant --duration 30s
+  $(lowrho k6-script -c run.toml --script baseline.js) && lowrho compare results/a baseline.summary.json
+
+Writes the script and its bodies (the bytes that lowrho would send) and prints the command that runs it. Warm-up is a scenario
+of its own, and --slo becomes thresholds where k6 measures the same thing (docs/COMPARISON.md).")]
+pub(super) struct ScriptArguments {
+    /// Take the options of this file where they are not given here
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub(super) config: Option<PathBuf>,
+    /// File to write, which must not exist; FILE.bodies.json is written beside it
+    #[arg(long, value_name = "FILE.js", default_value = "k6.js")]
+    pub(super) script: PathBuf,
+    /// How long a request takes: preAllocatedVUs is the rate times this, and four deviations more
+    #[arg(long, value_name = "SPAN", default_value = "1s")]
+    pub(super) expect_e2e: String,
+    #[command(flatten)]
+    pub(super) raw: Raw,
 }

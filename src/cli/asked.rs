@@ -1,14 +1,18 @@
 //! Arguments, environment and files to what is asked for; does none of it.
 
 use super::Exit;
-use super::args::{Arguments, Command, ReportArguments, SweepArguments};
-use super::{card, limits, shape};
+use super::args::{
+    Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments, SweepArguments,
+};
+use super::{Compare, Export, K6Script, card, limits, shape};
+use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
     AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
     Text,
 };
 use crate::store::Results;
+use crate::time::{Span, parse_span};
 use clap::FromArgMatches;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -44,6 +48,19 @@ pub enum Asked {
         dirs: Vec<PathBuf>,
         /// How.
         forms: Vec<Form>,
+    },
+    /// Tell result files of this and other tools side by side.
+    Compare(Box<Compare>),
+    /// Write a k6 script for such a run.
+    K6Script(Box<Plan>, Invocation, K6Script),
+    /// Write a run's summary in another tool's format.
+    Export(Export),
+    /// Make a config file of another tool's configuration.
+    Import {
+        /// A file's name, or a command line.
+        words: Vec<String>,
+        /// Where to; stdout when left out.
+        out: Option<PathBuf>,
     },
 }
 
@@ -145,8 +162,45 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
         Command::Sweep(sweep) => swept(*sweep, facts),
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
+        Command::Compare(compare) => compared(*compare),
+        Command::K6Script(script) => scripted(*script, facts),
+        Command::Export(export) => exported(export),
+        Command::ImportConfig(import) => Ok(Asked::Import { words: import.words, out: import.out }),
         Command::Report(report) => Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report) }),
     }
+}
+
+fn scripted(arguments: ScriptArguments, facts: &Facts) -> Result<Asked, Refusal> {
+    let ScriptArguments { config: path, script, expect_e2e, raw } = arguments;
+    let refuse = |why: &dyn Display| Refusal::File(format!("--expect-e2e {expect_e2e}: {why}"));
+    let e2e = parse_span(&expect_e2e).map_err(|why| refuse(&why))?;
+    if e2e <= Span::ZERO || e2e > Span::from_s(3_600) {
+        return Err(refuse(&"must be more than 0s and at most an hour"));
+    }
+    let file = path.as_deref().map(config).transpose()?.unwrap_or_default();
+    let how = Invocation { config: path, ..Invocation::default() };
+    match planned(raw.over(file), true, how, facts)? {
+        Asked::DryRun(plan, how) => Ok(Asked::K6Script(plan, how, K6Script { script, e2e })),
+        other => Ok(other),
+    }
+}
+
+fn exported(ExportArguments { dir, format, out }: ExportArguments) -> Result<Asked, Refusal> {
+    let named = Format::ALL.into_iter().find(|known| known.name() == format);
+    let Some(format) = named else {
+        let names = Format::ALL.map(Format::name).join(", ");
+        return Err(Refusal::File(format!("--as {format}: is no format; accepted: {names}")));
+    };
+    Ok(Asked::Export(Export { dir, format, out }))
+}
+
+fn compared(arguments: CompareArguments) -> Result<Asked, Refusal> {
+    let CompareArguments { files: paths, markdown, html, all, fail_if } = arguments;
+    let read =
+        |text: String| text.parse().map_err(|why: GateError| Refusal::File(format!("--fail-if: {why}")));
+    let gate = fail_if.map(read).transpose()?.unwrap_or_default();
+    let scope = if all { Scope::All } else { Scope::Usual };
+    Ok(Asked::Compare(Box::new(Compare { paths, markdown, html, scope, gate })))
 }
 
 /// The forms asked for; the text where there is none.

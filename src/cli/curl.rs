@@ -100,7 +100,7 @@ fn shown(header: &Header) -> String {
 }
 
 /// The variable of a secret: a bearer key's is the usual one, another's is named after the header.
-fn variable(header: &Header) -> String {
+pub(super) fn variable(header: &Header) -> String {
     if is_bearer(header) {
         return "OPENAI_API_KEY".into();
     }
@@ -111,7 +111,7 @@ fn variable(header: &Header) -> String {
         .collect()
 }
 
-fn is_bearer(header: &Header) -> bool {
+pub(super) fn is_bearer(header: &Header) -> bool {
     header.name.eq_ignore_ascii_case("authorization") && header.value.starts_with("Bearer ")
 }
 

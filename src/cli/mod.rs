@@ -4,18 +4,24 @@ mod again;
 mod args;
 mod asked;
 mod card;
+mod compare;
 mod curl;
 mod deeds;
 mod dry_run;
+mod exchange;
 mod exit;
 mod floor;
 mod init;
+mod k6_script;
 mod limits;
 mod shape;
 mod sweeps;
 
 pub use asked::{Asked, Invocation, Refusal, read};
+pub use compare::Compare;
+pub use exchange::Export;
 pub use exit::{Ending, Exit, Signal};
+pub use k6_script::K6Script;
 pub use limits::limits;
 
 use crate::{host, run};
@@ -44,6 +50,10 @@ pub fn main() -> ExitCode {
         Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
         Asked::Report { dirs, forms } => again::report(&dirs, &forms),
+        Asked::K6Script(plan, how, asked) => k6_script::write(&plan, &how, &asked),
+        Asked::Compare(asked) => compare::compare(&asked),
+        Asked::Export(asked) => exchange::export_run(&asked.dir, asked.format, asked.out.as_deref()),
+        Asked::Import { words, out } => exchange::import(&words, out.as_deref(), &facts),
         Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),
     };
     match done {

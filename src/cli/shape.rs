@@ -6,7 +6,7 @@ use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 /// The options that `-h` shows; `--help` shows all.
-const USUAL: [&str; 27] = [
+const USUAL: [&str; 29] = [
     "config",
     "dry_run",
     "url",
@@ -34,6 +34,8 @@ const USUAL: [&str; 27] = [
     "quiet",
     "dir",
     "require",
+    "script",
+    "expect_e2e",
 ];
 
 /// The whole command line; `all` = help shows the rare options too.
@@ -50,6 +52,7 @@ pub(super) fn command(all: bool) -> Command {
         .mut_subcommand("run", run)
         .mut_subcommand("rerun", run)
         .mut_subcommand("doctor", run)
+        .mut_subcommand("k6-script", run)
         .mut_subcommand("floor", |command| {
             let defaults = FloorOptions::default_flags();
             command.mut_args(|arg| help_of(truth(negative(arg)), &defaults))
@@ -64,7 +67,7 @@ pub(super) fn command(all: bool) -> Command {
 
 /// One line an option, in groups, for `--help` as for `-h`: sixty options would fill five screens otherwise.
 fn short_help(command: Command) -> Command {
-    let more = if matches!(command.get_name(), "run" | "rerun" | "doctor" | "sweep") {
+    let more = if matches!(command.get_name(), "run" | "rerun" | "doctor" | "sweep" | "k6-script") {
         "Print help; --help for all options"
     } else {
         "Print help"
@@ -147,8 +150,10 @@ mod tests {
         let command = command(true);
         let run = command.find_subcommand("run").unwrap();
         let rerun = command.find_subcommand("rerun").unwrap();
+        let script = command.find_subcommand("k6-script").unwrap();
         for id in USUAL {
-            assert!(run.get_arguments().chain(rerun.get_arguments()).any(|arg| arg.get_id() == id), "{id}");
+            let all = run.get_arguments().chain(rerun.get_arguments()).chain(script.get_arguments());
+            assert!({ all }.any(|arg| arg.get_id() == id), "{id}");
         }
     }
 

@@ -1,0 +1,138 @@
+//! `lowrho compare`, done: files read, told side by side, held to `--fail-if`. It decides no number.
+
+use super::{Exit, again};
+use crate::analysis::Remeasured;
+use crate::foreign::{self, Comparison, Gate, Reading, Scope};
+use crate::report::Summary;
+use crate::report::terminal::clean;
+use crate::store::Results;
+use crate::time::{Instant, Span};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A result file is read whole; one of this size is no summary, nor are rows of so many requests.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What a comparison was asked for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compare {
+    /// The files and directories, in order.
+    pub paths: Vec<PathBuf>,
+    /// Whether to print Markdown instead of a table for the terminal.
+    pub markdown: bool,
+    /// Where a page is written, instead of printing.
+    pub html: Option<PathBuf>,
+    /// Which rows are told.
+    pub scope: Scope,
+    /// What differences must not show.
+    pub gate: Gate,
+}
+
+/// Compares.
+pub(super) fn compare(asked: &Compare) -> io::Result<Exit> {
+    let mut readings = Vec::new();
+    for path in &asked.paths {
+        match read(path) {
+            Ok(more) => readings.extend(more),
+            Err(why) => {
+                let why: Vec<String> = why.lines().map(clean).collect();
+                writeln!(io::stderr(), "error: {}: {}", path.display(), why.join("\n"))?;
+                return Ok(Exit::BadPlan);
+            }
+        }
+    }
+    let comparison = Comparison::of(&readings, asked.scope);
+    match &asked.html {
+        Some(file) => {
+            if let Err(error) = fs::write(file, comparison.html()) {
+                writeln!(io::stderr(), "error: cannot write {}: {error}", file.display())?;
+                return Ok(Exit::Failed);
+            }
+        }
+        None => {
+            let text = if asked.markdown { comparison.markdown() } else { comparison.text() };
+            io::stdout().lock().write_all(text.as_bytes())?;
+        }
+    }
+    judge(&asked.gate, &readings)
+}
+
+/// Holds every later run of ours to the gate, against the first.
+fn judge(gate: &Gate, readings: &[Reading]) -> io::Result<Exit> {
+    if gate.is_empty() {
+        return Ok(Exit::Good);
+    }
+    let ours: Vec<&Reading> = readings.iter().filter(|reading| reading.is_ours).collect();
+    let [base, others @ ..] = ours.as_slice() else { return refused("no file is a result of lowrho") };
+    if others.is_empty() {
+        return refused("it takes two results of lowrho: the first is what the others are held to");
+    }
+    let mut exit = Exit::Good;
+    for other in others {
+        match gate.crossed(base, other) {
+            Ok(crossed) => {
+                for words in crossed {
+                    writeln!(io::stderr(), "crossed: {}", clean(&words))?;
+                    exit = Exit::Crossed;
+                }
+            }
+            Err(why) => {
+                writeln!(io::stderr(), "error: {}", clean(&why.to_string()))?;
+                return Ok(Exit::BadPlan);
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn refused(why: &str) -> io::Result<Exit> {
+    writeln!(io::stderr(), "error: --fail-if: {why}")?;
+    Ok(Exit::BadPlan)
+}
+
+/// What a file, or a results directory, says.
+fn read(path: &Path) -> Result<Vec<Reading>, String> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        return run(path, &name).map(|reading| vec![reading]);
+    }
+    // The rows beside a summary belong to it.
+    if path.file_name().is_some_and(|file| file == "summary.json")
+        && let Some(dir) = path.parent()
+    {
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+        return run(dir, &name).map(|reading| vec![reading]);
+    }
+    let length = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if length > MOST_BYTES {
+        return Err(format!("it has {length} bytes; read are files of up to {MOST_BYTES}"));
+    }
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is no text (UTF-8)".to_owned())?;
+    foreign::read(&text, &name).map_err(|error| error.to_string())
+}
+
+/// One run of ours, with what its rows tell.
+fn run(dir: &Path, name: &str) -> Result<Reading, String> {
+    let results = Results::open(dir).map_err(|error| error.to_string())?;
+    let summary = results
+        .read_summary()
+        .map_err(|error| again::without_summary(&results).unwrap_or_else(|| error.to_string()))?;
+    let rows = rows(&results, &summary);
+    Ok(foreign::ours(&summary, rows.as_ref(), name))
+}
+
+/// The rows of a run, where every request that was begun has one.
+fn rows(results: &Results, summary: &Summary) -> Option<Remeasured> {
+    let window = |stage: &crate::report::Stage| {
+        let start = Instant::from_ns(u64::try_from(stage.start_ns).ok()?);
+        Some((start, Span::from_ns(stage.window_ns)))
+    };
+    let windows = summary.stages.iter().map(window).collect::<Option<Vec<_>>>()?;
+    let mut rows = Remeasured::new(windows);
+    for row in results.records(Instant::ZERO).ok()? {
+        rows.add(&row.ok()?);
+    }
+    (rows.rows() > 0 && rows.rows() >= summary.total.load.begun).then_some(rows)
+}

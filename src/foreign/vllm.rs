@@ -1,0 +1,96 @@
+//! vLLM: the result of `vllm bench serve --save-result`, with or without `--save-detailed`.
+//!
+//! Known from the Python client of vLLM 0.33.0. It must not read the Rust client's files (`vllm-bench`): no real one was
+//! at hand, and its first event and its clock start are others.
+
+use super::field::Field;
+use super::quantity::{Quantity, Statistic};
+use super::reading::{Reading, float};
+use super::{ForeignError, MS};
+use serde_json::Value;
+
+const START: &str = "clock starts before the request's JSON is made and a connection is taken";
+const FIRST_CHOICE: &str =
+    "with the completions API the first message with choices, even one whose text is empty: that is TTFE";
+const PER_MESSAGE: &str =
+    "gaps between messages with choices, those without a token (role, finish) among them";
+const E2E: &str = "ends with the last message with choices; clock starts before a connection is taken";
+const TPOT: &str = "from the first to the last message with choices, over output tokens - 1";
+const RATE: &str = "from the first dispatch to the last answer: the drain is inside";
+const BACKEND: &str = "what this backend's function measures was not read";
+
+/// Whether a document is one of its results.
+pub(super) fn is(value: &Value) -> bool {
+    value.get("tokenizer_id").is_some()
+        && value.get("request_throughput").is_some()
+        && (value.get("endpoint_type").is_some() || value.get("backend").is_some())
+}
+
+/// Whether it is the Rust client's: these keys are its own.
+pub(super) fn is_rust(value: &Value) -> bool {
+    is(value)
+        && ["max_model_len", "steady_state", "failed_requests"].iter().any(|key| value.get(key).is_some())
+}
+
+/// Reads one.
+pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
+    let root = Field::root(value, "vllm bench serve");
+    let mut reading = Reading::of(name, "vllm bench serve --save-result");
+    let backend = root.get("endpoint_type").or_else(|| root.get("backend")).and_then(|field| field.as_text());
+
+    reading.counts(Some(root.need("completed")?.count()?), root.maybe_count("failed")?);
+    if let Some(rate) = root.get("request_rate").filter(Field::is_number) {
+        reading.single(Quantity::RequestedRate, Some(rate.number()?));
+    }
+    reading.nearly(Quantity::RequestsPerS, root.maybe_number("request_throughput")?, RATE);
+    reading.nearly(Quantity::OutputTokensPerS, root.maybe_number("output_throughput")?, RATE);
+    let seconds = root.maybe_number("duration")?.filter(|s| *s > 0.0);
+    let input = root.maybe_count("total_input_tokens")?.zip(seconds).map(|(tokens, s)| float(tokens) / s);
+    reading.nearly(Quantity::InputTokensPerS, input, RATE);
+
+    let of = |metric: &str| statistics(&root, metric);
+    let (ttft, tpot, itl, e2e) = (of("ttft")?, of("tpot")?, of("itl")?, of("e2el")?);
+    match backend {
+        Some("openai-chat") => reading.distribution(Quantity::Ttft, ttft, START),
+        Some("openai" | "vllm" | "openai-comp") => {
+            reading.distribution(Quantity::Ttfe, ttft, START);
+            if reading.has(Quantity::Ttfe) {
+                reading.keep_apart("ttft", Quantity::Ttft, Vec::new(), FIRST_CHOICE);
+            }
+        }
+        _ => {
+            for (theirs, not, figures) in [
+                ("ttft", Quantity::Ttft, ttft),
+                ("tpot", Quantity::Tpot, tpot),
+                ("itl", Quantity::Itl, itl),
+                ("e2el", Quantity::E2e, e2e),
+            ] {
+                reading.keep_apart(theirs, not, figures, BACKEND);
+            }
+            return Ok(reading);
+        }
+    }
+    reading.distribution(Quantity::Tpot, tpot, TPOT);
+    reading.distribution(Quantity::E2e, e2e, E2E);
+    if !itl.is_empty() {
+        reading.keep_apart("itl", Quantity::Itl, itl, PER_MESSAGE);
+    }
+    Ok(reading)
+}
+
+/// `mean_ttft_ms`, `p99.9_ttft_ms`, ...: the metric is in the middle of the key.
+fn statistics(root: &Field<'_>, metric: &str) -> Result<Vec<(Statistic, f64)>, ForeignError> {
+    let keys = [
+        ("mean", Statistic::Mean),
+        ("std", Statistic::Sd),
+        ("median", Statistic::P50),
+        ("p50", Statistic::P50),
+        ("p90", Statistic::P90),
+        ("p95", Statistic::P95),
+        ("p99", Statistic::P99),
+        ("p99.9", Statistic::P99_9),
+    ]
+    .map(|(word, statistic)| (format!("{word}_{metric}_ms"), statistic));
+    let keys: Vec<(&str, Statistic)> = keys.iter().map(|(key, one)| (key.as_str(), *one)).collect();
+    root.statistics(&keys, MS)
+}

@@ -1,0 +1,187 @@
+//! The commands as their user meets them: what they print, write and refuse, and their exit status. Nothing is sent.
+
+use super::{sample, text};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn lowrho(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .env_remove("OPENAI_API_KEY")
+        .env("XDG_CONFIG_HOME", "/nonexistent");
+    command.output().expect("the program can be started")
+}
+
+fn told(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// A folder with two results directories, `before` and a slower `after`, and a file of k6.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("foreign-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    let mut summary = sample::steady();
+    for name in ["before", "after"] {
+        fs::create_dir_all(folder.join(name)).unwrap();
+        fs::write(folder.join(name).join("summary.json"), summary.to_json()).unwrap();
+        let ttft = &mut summary.total.latency.ttft_ns;
+        ttft.p99 = ttft.p99.map(|ns| ns * 2);
+        ttft.p99_ci = ttft.p99_ci.map(|ends| ends.map(|ns| ns * 2));
+    }
+    fs::write(folder.join("k6.json"), text("k6-2.2-export.json")).unwrap();
+    folder
+}
+
+#[test]
+fn compare_tells_files_side_by_side_and_holds_them_to_limits() {
+    let folder = folder("compare");
+    let (code, out, err) = told(&lowrho(&folder, &["compare", "before", "after/summary.json", "k6.json"]));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(
+        out.contains("+100.0 % [") && out.contains("worse") && out.contains("http_req_waiting is not ttft"),
+        "{out}"
+    );
+
+    let gate = |terms: &str| told(&lowrho(&folder, &["compare", "before", "after", "--fail-if", terms]));
+    let (code, _, err) = gate("ttft_p99>+5%");
+    assert!(code == 99 && err.starts_with("crossed: ttft_p99>+5% of after"), "{code} {err}");
+    assert_eq!(gate("ttft_p99>+150%").0, 0);
+    assert_eq!(gate("e2e_p99>+5%").0, 0);
+    for (terms, why) in
+        [("ttft_p50>+5%", "has no interval"), ("ttft>5%", "accepted"), ("head_sd>1%", "accepted")]
+    {
+        let (code, _, err) = gate(terms);
+        assert!(code == 2 && err.contains(why), "{terms}: {code} {err}");
+    }
+    let (code, _, err) =
+        told(&lowrho(&folder, &["compare", "before", "k6.json", "--fail-if", "ttft_p99>5%"]));
+    assert!(code == 2 && err.contains("two results of lowrho"), "{err}");
+}
+
+#[test]
+fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
+    let folder = folder("refused");
+    fs::write(folder.join("strange.txt"), "hello").unwrap();
+    fs::write(folder.join("bytes"), [0xff, 0xfe, 0x00]).unwrap();
+    fs::create_dir(folder.join("empty")).unwrap();
+    for (path, why) in [
+        ("strange.txt", "wrk 4.1"),
+        ("bytes", "UTF-8"),
+        ("empty", "summary.json"),
+        ("nowhere", "No such file"),
+    ] {
+        let (code, out, err) = told(&lowrho(&folder, &["compare", "before", path]));
+        assert!(
+            code == 2 && out.is_empty() && err.contains(path) && err.contains(why),
+            "{path}: {code} {err}"
+        );
+    }
+    let (code, out, _) = told(&lowrho(&folder, &["compare", "before", "k6.json", "--html", "page.html"]));
+    assert!(code == 0 && out.is_empty());
+    assert!(fs::read_to_string(folder.join("page.html")).unwrap().contains("<table>"));
+}
+
+#[test]
+fn export_writes_what_compare_reads() {
+    let folder = folder("export");
+    for format in ["vllm", "aiperf", "inference-perf", "k6"] {
+        let file = format!("as-{format}.json");
+        let (code, _, err) = told(&lowrho(&folder, &["export", "before", "--as", format, "--out", &file]));
+        assert_eq!((code, err.as_str()), (0, ""), "{format}");
+        assert_eq!(lowrho(&folder, &["compare", "before", &file]).status.code(), Some(0), "{format}");
+        // What is there already stays.
+        assert_eq!(
+            lowrho(&folder, &["export", "before", "--as", format, "--out", &file]).status.code(),
+            Some(1)
+        );
+    }
+    let (code, _, err) = told(&lowrho(&folder, &["export", "before", "--as", "jmeter"]));
+    assert!(code == 2 && err.contains("genai-perf"), "{err}");
+    assert_eq!(lowrho(&folder, &["export", "nowhere", "--as", "k6"]).status.code(), Some(2));
+}
+
+#[test]
+fn import_config_makes_a_config_that_a_dry_run_takes() {
+    let folder = folder("import");
+    let command = "vllm bench serve --model m --base-url http://127.0.0.1:9 --request-rate 4 --num-prompts 300 --profile";
+    let (code, _, err) = told(&lowrho(&folder, &["import-config", "--out", "vllm.toml", "--", command]));
+    assert!(code == 0 && err.contains("1 option without an equivalent"), "{err}");
+    let yaml = "load: {type: constant, stages: [{rate: 10, duration: 6}]}\nserver: {base_url: 'http://127.0.0.1:9', model_name: m}\n\
+                api: {streaming: true}\n";
+    fs::write(folder.join("ip.yml"), yaml).unwrap();
+    let (code, out, err) = told(&lowrho(&folder, &["import-config", "ip.yml"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    fs::write(folder.join("ip.toml"), out).unwrap();
+    for config in ["vllm.toml", "ip.toml"] {
+        let (code, out, err) = told(&lowrho(&folder, &["run", "-c", config, "--dry-run"]));
+        assert!(code == 0 && out.contains("open loop"), "{config}: {err}");
+    }
+    for bad in [
+        &["import-config", "nowhere.yml"][..],
+        &["import-config", "k6.json"],
+        &["import-config", "--", "ls", "-l"],
+    ] {
+        let (code, out, err) = told(&lowrho(&folder, bad));
+        assert!(code == 2 && out.is_empty() && err.starts_with("error: "), "{bad:?}: {code} {err}");
+    }
+}
+
+#[test]
+fn k6_script_writes_the_plans_bodies_and_no_secret() {
+    let folder = folder("k6");
+    let arguments = |more: &[&'static str]| {
+        let mut all = vec!["k6-script", "--url", "http://127.0.0.1:9", "--model", "m", "--api-key", "sekret"];
+        all.extend(more);
+        all
+    };
+    let asked = [
+        "--rate",
+        "50",
+        "--warmup",
+        "1s",
+        "--duration",
+        "2s",
+        "--expect-e2e",
+        "200ms",
+        "--slo",
+        "e2e_end_p99<500ms,ttft_p99<1s",
+    ];
+    let (code, out, err) = told(&lowrho(&folder, &arguments(&asked)));
+    assert_eq!(
+        (code, out.trim()),
+        (0, "k6 run --no-usage-report --summary-export k6.summary.json k6.js"),
+        "{err}"
+    );
+    assert!(err.contains("poisson") && err.contains("ttft_p99<1s: k6 does not measure it"), "{err}");
+    let script = fs::read_to_string(folder.join("k6.js")).unwrap();
+    let bodies = fs::read_to_string(folder.join("k6.bodies.json")).unwrap();
+    for word in [
+        "constant-arrival-rate",
+        "\"discardResponseBodies\": true",
+        "\"p(99)<=499.999999\"",
+        "__ENV.OPENAI_API_KEY",
+        "send(50 + ",
+    ] {
+        assert!(script.contains(word), "{word} in\n{script}");
+    }
+    // 10 in flight by Little's law, and four deviations of a Poisson number more.
+    assert!(script.contains("\"preAllocatedVUs\": 24"), "{script}");
+    assert!(!script.contains("sekret") && !bodies.contains("sekret"));
+    let bodies: Vec<String> = serde_json::from_str(&bodies).unwrap();
+    assert_eq!(bodies.len(), 150);
+    for (more, why) in [
+        (&["--concurrency", "4"][..], "open loop"),
+        (&["--rate", "50"], "cannot write"),
+        (&["--rate", "3.14159265", "--script", "other.js"], "whole requests"),
+        (&["--rate", "5", "--max-concurrency", "3"], "max-concurrency"),
+    ] {
+        let (code, out, err) = told(&lowrho(&folder, &arguments(more)));
+        assert!(code == 2 && out.is_empty() && err.contains(why), "{more:?}: {code} {err}");
+    }
+    // What is refused leaves nothing behind.
+    assert!(!folder.join("other.bodies.json").exists() && !folder.join("other.js").exists());
+}

@@ -1,0 +1,187 @@
+//! Cut, mangled and absurd files: an error that says where, never a panic and never a number out of nothing.
+
+use super::text;
+use lowrho::foreign::{Comparison, ForeignError, Scope, read};
+use proptest::prelude::*;
+use serde_json::Value;
+
+const SAMPLES: [&str; 18] = [
+    "k6-1.1-export.json",
+    "k6-1.1-handle.json",
+    "k6-1.8-machine-full.json",
+    "k6-1.8-machine-handle.json",
+    "k6-2.2-export.json",
+    "vllm-0.33.json",
+    "vllm-0.33-detailed.json",
+    "sglang-0.5.23.jsonl",
+    "sglang-rust-0.5.23.jsonl",
+    "aiperf-0.13.json",
+    "aiperf-0.13-rows.jsonl",
+    "inference-perf-0.7-stage.json",
+    "inference-perf-0.7-summary.json",
+    "guidellm-0.8.json",
+    "oha-1.16.json",
+    "oha-1.16.txt",
+    "wrk-4.1.txt",
+    "wrk-4.1-errors.txt",
+];
+
+/// Reads and tells: neither may panic, and every figure is a number.
+fn swallow(text: &str) -> Result<usize, ForeignError> {
+    let readings = read(text, "it")?;
+    for reading in &readings {
+        for (key, figure) in &reading.figures {
+            assert!(figure.value.is_finite(), "{key:?}");
+        }
+    }
+    let comparison = Comparison::of(&readings, Scope::All);
+    Ok(comparison.text().len() + comparison.markdown().len() + comparison.html().len())
+}
+
+#[test]
+fn nothing_is_refused_as_nothing() {
+    for empty in ["", " \n\t", "\u{feff}"] {
+        assert_eq!(read(empty, "it"), Err(ForeignError::Empty));
+    }
+}
+
+#[test]
+fn a_cut_json_file_is_refused_as_cut() {
+    for name in SAMPLES.iter().filter(|name| name.ends_with(".json")) {
+        let text = text(name);
+        let error = swallow(text.trim_end().strip_suffix('}').unwrap()).unwrap_err();
+        assert!(
+            matches!(&error, ForeignError::NotJson(why) if why.contains("the file is cut")),
+            "{name}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_cut_line_among_lines_is_named() {
+    let text = text("sglang-0.5.23.jsonl").repeat(2);
+    let error = swallow(&text[..text.len() - 20]).unwrap_err().to_string();
+    assert!(error.contains("document 2") && error.contains("cut"), "{error}");
+}
+
+#[test]
+fn a_value_of_another_kind_is_named_with_its_place() {
+    for (name, from, to, place) in [
+        ("k6-2.2-export.json", "\"count\": 3001", "\"count\": \"many\"", "metrics.http_reqs.count"),
+        ("vllm-0.33.json", "\"completed\": 3000", "\"completed\": -1", "completed"),
+        ("aiperf-0.13.json", "\"unit\": \"ms\"", "\"unit\": \"weeks\"", "unit"),
+        (
+            "guidellm-0.8.json",
+            "\"successful\": 60",
+            "\"successful\": 1.5",
+            "benchmarks[0].metrics.request_totals.successful",
+        ),
+        (
+            "inference-perf-0.7-stage.json",
+            "\"requested_rate\": 300.0",
+            "\"requested_rate\": []",
+            "load_summary.requested_rate",
+        ),
+        ("oha-1.16.json", "\"200\": 495", "\"200\": null", "statusCodeDistribution.200"),
+        ("oha-1.16.txt", "495 responses", "some responses", "line"),
+        ("wrk-4.1.txt", "1440 requests", "1e9 requests", "line"),
+    ] {
+        let sample = text(name);
+        assert!(sample.contains(from), "{name} holds {from}");
+        let error = swallow(&sample.replace(from, to)).expect_err(name);
+        assert!(matches!(error, ForeignError::Wrong { .. }), "{name}: {error}");
+        assert!(error.to_string().contains(place), "{name}: {error}");
+    }
+}
+
+#[test]
+fn numbers_that_are_none_or_too_large_are_refused() {
+    let sample = text("vllm-0.33.json");
+    let with = |value: &str| {
+        let at = sample.find("\"mean_ttft_ms\": ").unwrap() + "\"mean_ttft_ms\": ".len();
+        let end = at + sample[at..].find(',').unwrap();
+        swallow(&format!("{}{value}{}", &sample[..at], &sample[end..]))
+    };
+    for python in ["NaN", "Infinity", "-Infinity"] {
+        let error = with(python).unwrap_err().to_string();
+        assert!(error.contains("Python writes NaN"), "{python}: {error}");
+    }
+    assert!(with("1e300").unwrap_err().to_string().contains("292 years"));
+    assert!(with("1e999").is_err());
+    assert!(with("true").is_err());
+    assert!(with("null").is_ok());
+}
+
+/// Every place of a document, as the path to it.
+fn places(value: &Value, path: String, into: &mut Vec<String>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                places(value, format!("{path}/{}", key.replace('~', "~0").replace('/', "~1")), into);
+            }
+        }
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(n, value)| places(value, format!("{path}/{n}"), into));
+        }
+        _ => {}
+    }
+    into.push(path);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        Just(Value::from("text")),
+        Just(Value::from(-1)),
+        Just(Value::from(u64::MAX)),
+        Just(Value::from(1e308)),
+        Just(Value::from(-1e308)),
+        Just(Value::from(true)),
+        Just(serde_json::json!([])),
+        Just(serde_json::json!({})),
+        Just(serde_json::json!([[{}]])),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_value_in_any_place_is_read_or_refused(name in prop::sample::select(&SAMPLES[..]), at: prop::sample::Index, value in any_json()) {
+        let sample = text(name);
+        let first = sample.lines().next().unwrap_or_default();
+        let document = serde_json::from_str::<Value>(&sample).or_else(|_| serde_json::from_str(first));
+        let Ok(mut document) = document else { return Ok(()) };
+        let mut all = Vec::new();
+        places(&document, String::new(), &mut all);
+        let place = &all[at.index(all.len())];
+        *document.pointer_mut(place).unwrap() = value;
+        let _ = swallow(&document.to_string());
+    }
+
+    #[test]
+    fn any_cut_is_read_or_refused(name in prop::sample::select(&SAMPLES[..]), at: prop::sample::Index) {
+        let sample = text(name);
+        let mut end = at.index(sample.len());
+        while !sample.is_char_boundary(end) {
+            end -= 1;
+        }
+        let _ = swallow(&sample[..end]);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "(Running 1s test @ x\n|Response time distribution:\nStatus code distribution:\n|\\{)?.{0,60}\n.{0,60}") {
+        let _ = swallow(&text);
+    }
+
+    #[test]
+    fn any_line_of_wrk_and_oha_is_read_or_refused(
+        name in prop::sample::select(&["wrk-4.1.txt", "oha-1.16.txt"][..]), at: prop::sample::Index, word in "[-0-9a-z%.:\\[\\] ]{0,12}",
+    ) {
+        let sample = text(name);
+        let mut lines: Vec<String> = sample.lines().map(str::to_owned).collect();
+        let at = at.index(lines.len());
+        let words: Vec<&str> = lines[at].split(' ').collect();
+        let half = words.len() / 2;
+        lines[at] = format!("{} {word} {}", words[..half].join(" "), words[half..].join(" "));
+        let _ = swallow(&lines.join("\n"));
+    }
+}
