@@ -16,6 +16,7 @@ pub fn config(plan: &SimPlan) -> SimConfig {
         script: plan.script.clone(),
         address: plan.listen,
         cpus: plan.cpus.clone(),
+        secure: None,
         log: plan.log.as_ref().map(PathBuf::from),
     }
 }
