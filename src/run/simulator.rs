@@ -18,6 +18,7 @@ pub fn config(plan: &SimPlan) -> SimConfig {
         script: plan.script.clone(),
         addresses: plan.listen.iter().map(address).collect(),
         cpus: plan.cpus.clone(),
+        secure: None,
         log: plan.log.as_ref().map(PathBuf::from),
     }
 }
