@@ -3,11 +3,15 @@
 use super::TlsFault;
 use super::identity::Identity;
 use super::session::Session;
+use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::sync::Arc;
+
+/// Servers whose tickets are kept: more than a run has. rustls keeps eight of each.
+const KNOWN_SERVERS: usize = 64;
 
 /// Who is believed to be the server.
 #[derive(Clone, Debug)]
@@ -63,6 +67,14 @@ impl ClientSide {
         };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self(Arc::new(config)))
+    }
+
+    /// The same side with a store of tickets of its own, empty at first.
+    #[must_use]
+    pub fn with_own_tickets(&self) -> Self {
+        let mut config = ClientConfig::clone(&self.0);
+        config.resumption = Resumption::in_memory_sessions(KNOWN_SERVERS);
+        Self(Arc::new(config))
     }
 
     /// A new session with the server of that name: its first words wait in [`Session::output`].

@@ -4,8 +4,11 @@
 //! the one exception.
 
 mod client_side;
+mod failure;
 mod fault;
 mod identity;
+mod peer;
+mod records;
 mod self_made;
 mod server_side;
 mod session;
@@ -13,8 +16,10 @@ mod session;
 mod tests;
 
 pub use client_side::{ClientSide, PeerName, Trust};
+pub use failure::Failure;
 pub use fault::TlsFault;
 pub use identity::{Identity, certificates};
+pub use peer::Peer;
 pub use self_made::{SelfMade, self_made};
 pub use server_side::ServerSide;
 pub use session::{Session, Spoken};
