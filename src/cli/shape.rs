@@ -59,7 +59,7 @@ pub(super) fn command(all: bool) -> Command {
                 .mut_args(|arg| help_of(truth(negative(arg)), &defaults))
                 .mut_args(|arg| if is_sweeps(&arg) { arg } else { rare(arg, all) })
         })
-        .mut_subcommand("sim", |command| command.mut_args(|arg| alone(help_of(negative(arg), &of_sim))))
+        .mut_subcommand("sim", |command| command.mut_args(|arg| alone(help_of(truth(negative(arg)), &of_sim))))
 }
 
 /// One line an option, in groups, for `--help` as for `-h`: sixty options would fill five screens otherwise.

@@ -6,6 +6,7 @@ use crate::plan::Timeouts;
 use crate::record::{Asked, Timeline};
 use crate::ring::{Departure, Read};
 use crate::time::{Arrival, Instant, Span, StampClass};
+use crate::tls::Failure;
 use crate::wire::{Closed, ErrorClass, Expect, Progress, Reply, Response};
 
 /// How long a body may stay open after `[DONE]`: servers send the zero chunk within microseconds, and a connection
@@ -43,6 +44,8 @@ pub struct Flight {
     sent_again: bool,
     /// Ways that had no port left.
     vain_ways: u16,
+    /// What the connection itself says of its failure.
+    why: Option<Box<str>>,
 }
 
 impl Flight {
@@ -63,6 +66,7 @@ impl Flight {
             reused: expect.reused,
             sent_again: false,
             vain_ways: 0,
+            why: None,
         }
     }
 
@@ -81,7 +85,7 @@ impl Flight {
     pub fn put_off(&mut self, expect: Expect) {
         self.timeline.refused();
         self.response = Response::new(expect);
-        (self.draining, self.left, self.is_sent, self.counted) = (None, None, false, 0);
+        (self.draining, self.left, self.is_sent, self.counted, self.why) = (None, None, false, 0, None);
         self.refusals = self.refusals.saturating_add(1);
     }
 
@@ -106,6 +110,24 @@ impl Flight {
         if self.refusals == 0 {
             self.timeline.connected(now);
         }
+    }
+
+    /// TCP was up at `since`, and its TLS is at `now`: what counts is the first try's.
+    pub fn secured(&mut self, since: Instant, now: Instant) {
+        if self.refusals == 0 {
+            self.timeline.secured(since, now);
+        }
+    }
+
+    /// TLS failed, so it did.
+    pub fn insecure(&mut self, failure: &Failure, now: Instant) {
+        self.because(&failure.to_string());
+        self.closed(Closed::Insecure, now);
+    }
+
+    /// What is to be said of its failure, where the response says nothing.
+    pub fn because(&mut self, why: &str) {
+        self.why = Some(why.into());
     }
 
     /// What was asked.
@@ -136,16 +158,20 @@ impl Flight {
 
     /// How it ended, once it did; and for how many seconds the server keeps an idle connection.
     pub fn reply(&self) -> (Reply, Option<u32>) {
-        (self.response.reply(), self.response.keep_alive_s())
+        let mut reply = self.response.reply();
+        if matches!(reply.error, Some(ErrorClass::Tls | ErrorClass::TimeoutConnect)) && reply.detail.is_none() {
+            reply.detail.clone_from(&self.why);
+        }
+        (reply, self.response.keep_alive_s())
     }
 
-    /// Takes one read; answers whether the response is over, and how many tokens it brought.
-    pub fn read(&mut self, read: Read<'_>) -> (Progress, u32) {
+    /// Takes one read, behind the bytes of which something `trails` that they are none of; answers whether the response is over, and how many tokens it brought.
+    pub fn read(&mut self, read: Read<'_>, trails: bool) -> (Progress, u32) {
         let timeline = &mut self.timeline;
         timeline.read(read.arrival, read.bytes.len());
         let mut tokens = 0;
         let progress = self.response.read(read.bytes, &mut |heard| tokens += timeline.hear(&heard));
-        if self.response.trails() {
+        if trails || self.response.trails() {
             timeline.trailed();
         }
         if progress == Progress::Draining && self.draining.is_none() {
@@ -283,7 +309,7 @@ mod tests {
 
     fn read(flight: &mut Flight, bytes: &[u8], stamp: Instant, earliest: Instant) -> Progress {
         let arrival = Arrival { stamp, earliest, class: StampClass::Software };
-        flight.read(Read { bytes, arrival }).0
+        flight.read(Read { bytes, arrival }, false).0
     }
 
     const EVENT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";

@@ -121,15 +121,7 @@ impl Response {
     pub fn closed(&mut self, how: Closed, hear: &mut impl Listener) {
         match self.phase {
             Phase::Over => {}
-            Phase::Head => self.fail(Failure::new(match how {
-                Closed::TimedOut(class) => class,
-                Closed::Cancelled => ErrorClass::Cancelled,
-                Closed::Crowded => ErrorClass::HeadTooLarge,
-                _ if self.bytes == 0 && self.expect.reused => ErrorClass::StaleConnection,
-                Closed::Reset => ErrorClass::Reset,
-                Closed::Fin | Closed::Unannounced if self.bytes == 0 => ErrorClass::EofBeforeHead,
-                Closed::Fin | Closed::Unannounced => ErrorClass::TruncatedHead,
-            })),
+            Phase::Head => self.fail(Failure::new(how.in_head(self.bytes == 0, self.expect.reused))),
             Phase::Body if self.framing == Framing::UntilClose && how == Closed::Fin => self.end_clean(hear),
             Phase::Body => self.end_dirty(how),
         }
@@ -350,13 +342,7 @@ impl Response {
     fn end_dirty(&mut self, how: Closed) {
         self.phase = Phase::Over;
         self.whole = false;
-        let class = match how {
-            Closed::Fin | Closed::Unannounced => ErrorClass::TruncatedBody,
-            Closed::Reset => ErrorClass::Reset,
-            Closed::TimedOut(class) => class,
-            Closed::Cancelled => ErrorClass::Cancelled,
-            Closed::Crowded => ErrorClass::EventTooLarge,
-        };
+        let class = how.in_body();
         match self.content {
             Content::Unary => self.fail(Failure::new(class)),
             // Words that are cut say nothing.

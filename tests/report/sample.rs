@@ -72,6 +72,7 @@ fn section(rate: f64, requests: u64) -> Section {
             e2e_end_ns: around(requests, 95_781 * us),
             head_ns: around(requests, 20_040 * us),
             connect_ns: around(12, 90 * us),
+            handshake_ns: Distribution::default(),
             pool_wait_ns: Distribution::default(),
         },
         ntpot: Ntpot {
