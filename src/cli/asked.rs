@@ -8,6 +8,7 @@ use crate::plan::{
     AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
     Text,
 };
+use crate::run;
 use crate::store::Results;
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -230,6 +231,7 @@ fn with_files(plan: &mut Plan, how: &mut Invocation) -> Result<(), Refusal> {
         plan.workload("model", "run", Some(&text)).map_err(|error| refuse(&error))?;
         how.prompts = Some(text);
     }
+    run::check_certificates(plan).map_err(|error| Refusal::File(error.to_string()))?;
     if let Some(dir) = plan.output.dir.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
         return Err(occupied(dir));
     }

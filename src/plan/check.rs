@@ -37,7 +37,8 @@ impl Plan {
         };
         if target.tls.insecure {
             caveats.push(
-                "--insecure: no server had to prove who it is, so these are the numbers of whoever answered".into(),
+                "--insecure: no server had to prove who it is, so these are the numbers of whoever answered"
+                    .into(),
             );
         }
         let plan = Self {

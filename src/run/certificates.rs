@@ -6,7 +6,9 @@ use super::RunError;
 use crate::plan::{Endpoint, Plan, SimIdentity, SimTls, Tls};
 use crate::report;
 use crate::shard::Handshakes;
-use crate::tls::{ClientSide, Identity, Peer, SelfMade, ServerSide, TlsFault, Trust, certificates, self_made};
+use crate::tls::{
+    ClientSide, Identity, Peer, SelfMade, ServerSide, TlsFault, Trust, certificates, self_made,
+};
 use std::fs;
 use std::path::Path;
 
@@ -26,6 +28,14 @@ pub fn peers(plan: &Plan, ours: Option<&str>) -> Result<Vec<Option<Peer>>, RunEr
         peer.map_err(|fault| RunError::Plan(format!("{}: {fault}", endpoint.url())))
     };
     endpoints.iter().map(peer).collect()
+}
+
+/// Sees that the files of a plan can be used, before anything is sent; the simulator's own are read when it starts.
+///
+/// # Errors
+/// As [`peers`].
+pub fn check(plan: &Plan) -> Result<(), RunError> {
+    if plan.sim.is_none() { peers(plan, None).map(drop) } else { Ok(()) }
 }
 
 fn client_side(tls: &Tls, ours: Option<&str>) -> Result<ClientSide, RunError> {
@@ -56,13 +66,16 @@ pub fn server_side(tls: &SimTls, hosts: &[String]) -> Result<(ServerSide, String
             let names: Vec<&str> = hosts.iter().map(String::as_str).collect();
             let made: SelfMade = self_made(&names).map_err(of_fault)?;
             if let Some(out) = out {
-                let wrong = |error| RunError::Plan(format!("--tls-cert-out {out}: {error}: name a file that can be written"));
+                let wrong = |error| {
+                    RunError::Plan(format!("--tls-cert-out {out}: {error}: name a file that can be written"))
+                };
                 fs::write(Path::new(out), &made.certificate).map_err(wrong)?;
             }
             (made.identity().map_err(of_fault)?, made.certificate)
         }
     };
-    let clients = tls.client_ca.as_ref().map(|file| read("--tls-client-ca", file, certificates)).transpose()?;
+    let clients =
+        tls.client_ca.as_ref().map(|file| read("--tls-client-ca", file, certificates)).transpose()?;
     Ok((ServerSide::new(identity, clients).map_err(of_fault)?, certificate))
 }
 
@@ -75,7 +88,8 @@ pub fn told(plan: &Plan, handshakes: &Handshakes) -> Option<report::Tls> {
         None if plan.sim.is_some() => "the simulator's own certificate".to_owned(),
         None => "the authorities that this host trusts".to_owned(),
     };
-    let mut told = report::Tls { verified: !tls.insecure, trust, failed: handshakes.failed, ..report::Tls::default() };
+    let mut told =
+        report::Tls { verified: !tls.insecure, trust, failed: handshakes.failed, ..report::Tls::default() };
     for (spoken, count) in &handshakes.done {
         told.handshakes += count;
         told.resumed += if spoken.resumed { *count } else { 0 };
@@ -137,7 +151,10 @@ mod tests {
         assert!(crossed.starts_with("--client-key ") && crossed.contains("private key"), "{crossed}");
         let other = self_made(&["another"]).unwrap();
         let strange = file("other.pem", &other.key);
-        assert!(refused(&of(Some(&cert), Some((&cert, &strange)))).contains("client's certificate cannot be used"));
+        assert!(
+            refused(&of(Some(&cert), Some((&cert, &strange))))
+                .contains("client's certificate cannot be used")
+        );
         for path in [cert, key, strange] {
             fs::remove_file(path).unwrap();
         }

@@ -22,6 +22,7 @@ mod surroundings;
 mod sweep;
 mod target;
 
+pub use certificates::check as check_certificates;
 pub use conclusion::Done;
 pub use error::RunError;
 pub use examination::examine;

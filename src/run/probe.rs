@@ -120,7 +120,9 @@ impl Site<'_> {
         let url = self.endpoint.url();
         RunError::Target(match error {
             Unreached::Connect(error) => {
-                format!("{url}: cannot connect ({error}): is the server running? --wait-ready 60s waits for it")
+                format!(
+                    "{url}: cannot connect ({error}): is the server running? --wait-ready 60s waits for it"
+                )
             }
             Unreached::Tls(failure) => format!("{url}: TLS failed ({failure}): {}", failure.remedy()),
         })

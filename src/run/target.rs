@@ -52,7 +52,8 @@ impl Server {
         let all = known.map_or_else(|| address::resolve(endpoint), |known| Ok(known.addresses.clone()))?;
         let (addresses, mut notes) = address::reachable(all, &plan.client.sources, endpoint)?;
         if let Some(limit) = plan.target.wait_ready {
-            Site { plan, endpoint, peer: peer.as_ref(), addresses: &addresses, interrupts }.wait_ready(limit)?;
+            Site { plan, endpoint, peer: peer.as_ref(), addresses: &addresses, interrupts }
+                .wait_ready(limit)?;
         }
         let (addresses, silent) = address::answering(addresses);
         notes.extend(silent);

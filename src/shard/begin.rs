@@ -4,8 +4,8 @@
 
 use super::client::Client;
 use super::flight::Flight;
-use super::outgoing::Outgoing;
 use super::lines::Line;
+use super::outgoing::Outgoing;
 use super::source::Ask;
 use crate::record::{Asked, Timeline};
 use crate::ring::{Conn, Ring};

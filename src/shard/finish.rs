@@ -99,13 +99,7 @@ impl Client {
     }
 
     /// The server has said something on `conn`; `trails`: behind it in its read came what it is none of.
-    pub(super) fn has_heard(
-        &mut self,
-        ring: &mut Ring<Outgoing>,
-        conn: Conn,
-        read: Read<'_>,
-        trails: bool,
-    ) {
+    pub(super) fn has_heard(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, read: Read<'_>, trails: bool) {
         let Some(Line::Busy(flight)) = self.lines.get(conn) else {
             // Bytes that nobody asked for (a 408 of a server that is about to close): the connection cannot be trusted.
             if matches!(self.lines.get(conn), Some(Line::Idle)) {

@@ -159,7 +159,8 @@ impl Flight {
     /// How it ended, once it did; and for how many seconds the server keeps an idle connection.
     pub fn reply(&self) -> (Reply, Option<u32>) {
         let mut reply = self.response.reply();
-        if matches!(reply.error, Some(ErrorClass::Tls | ErrorClass::TimeoutConnect)) && reply.detail.is_none() {
+        if matches!(reply.error, Some(ErrorClass::Tls | ErrorClass::TimeoutConnect)) && reply.detail.is_none()
+        {
             reply.detail.clone_from(&self.why);
         }
         (reply, self.response.keep_alive_s())

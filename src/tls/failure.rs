@@ -12,15 +12,16 @@ pub struct Failure {
 }
 
 /// The server may be right, and we trust too few.
-const TRUST: &str =
-    "give the certificate of the authority that made the server's with --ca-cert FILE, or do without proof with --insecure";
+const TRUST: &str = "give the certificate of the authority that made the server's with --ca-cert FILE, or do without proof with --insecure";
 
 impl Failure {
     /// What the peer did, as rustls says it.
     pub(super) fn of(error: &Error) -> Self {
         use AlertDescription as Alert;
         let remedy = match error {
-            Error::InvalidMessage(_) => "it seems to speak plain HTTP there: write http://, or give the port that speaks TLS",
+            Error::InvalidMessage(_) => {
+                "it seems to speak plain HTTP there: write http://, or give the port that speaks TLS"
+            }
             Error::InvalidCertificate(why) => match why {
                 CertificateError::UnknownIssuer => TRUST,
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
@@ -38,9 +39,16 @@ impl Failure {
                 "the server wants to know its clients: give --client-cert FILE and --client-key FILE"
             }
             Error::AlertReceived(
-                Alert::UnknownCA | Alert::BadCertificate | Alert::CertificateUnknown | Alert::CertificateExpired
-                | Alert::AccessDenied | Alert::DecryptError | Alert::UnsupportedCertificate,
-            ) => "the server does not accept this client's certificate: look at --client-cert and --client-key",
+                Alert::UnknownCA
+                | Alert::BadCertificate
+                | Alert::CertificateUnknown
+                | Alert::CertificateExpired
+                | Alert::AccessDenied
+                | Alert::DecryptError
+                | Alert::UnsupportedCertificate,
+            ) => {
+                "the server does not accept this client's certificate: look at --client-cert and --client-key"
+            }
             Error::AlertReceived(Alert::HandshakeFailure) => {
                 "the two have no way to speak in common, or the server wants a --client-cert: look at its log"
             }

@@ -53,15 +53,12 @@ impl Session {
     }
 
     /// Takes a record or a part of one; the answer is whether it meant anything.
-    fn receive_record(
-        &mut self,
-        mut bytes: &[u8],
-        hear: &mut dyn FnMut(&[u8]),
-    ) -> Result<bool, Failure> {
+    fn receive_record(&mut self, mut bytes: &[u8], hear: &mut dyn FnMut(&[u8])) -> Result<bool, Failure> {
         let mut meant = false;
         while !bytes.is_empty() {
             // Reading from memory fails only when plaintext was left lying, and none is.
-            let taken = self.connection.read_tls(&mut bytes).map_err(|error| Failure::words(error.to_string()))?;
+            let taken =
+                self.connection.read_tls(&mut bytes).map_err(|error| Failure::words(error.to_string()))?;
             let processed = self.connection.process_new_packets();
             meant |= self.hand_on(hear);
             let state = processed.map_err(|error| Failure::of(&error))?;

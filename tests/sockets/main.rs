@@ -78,14 +78,19 @@ fn records_may_be_cut_anywhere_near_their_heads() {
     let secure = Secure::new();
     let case = one("T03");
     // A record is five bytes of head, the segment, a byte for its kind and sixteen of proof (RFC 8446, 5.2).
-    let ends: Vec<usize> = case.boundaries().into_iter().zip(1..).map(|(end, nth): (usize, usize)| end + 22 * nth).collect();
+    let ends: Vec<usize> =
+        case.boundaries().into_iter().zip(1..).map(|(end, nth): (usize, usize)| end + 22 * nth).collect();
     let starts = std::iter::once(0).chain(ends);
     let cuts: Vec<usize> = starts.flat_map(|start| (start.saturating_sub(2)..start + 8).step_by(1)).collect();
     assert!(cuts.len() >= 30, "{cuts:?}");
     let manner = |cut| Manner::SealedAndCut(secure.server(), cut);
     let wrong: Vec<String> = cuts
         .into_iter()
-        .flat_map(|cut| faults(&case, manner(cut), Some(secure.peer())).into_iter().map(move |what| format!("cut at {cut}: {what}")))
+        .flat_map(|cut| {
+            faults(&case, manner(cut), Some(secure.peer()))
+                .into_iter()
+                .map(move |what| format!("cut at {cut}: {what}"))
+        })
         .collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

@@ -124,7 +124,8 @@ fn a_server_that_hangs_up_on_a_handshake_or_says_nothing_has_its_class() {
     );
     assert_eq!(class, ErrorClass::Tls);
     assert!(detail.contains("in the middle of the TLS handshake"), "{detail}");
-    let silent = other(|stream| thread::sleep(Duration::from_secs(if stream.peer_addr().is_ok() { 2 } else { 0 })));
+    let silent =
+        other(|stream| thread::sleep(Duration::from_secs(if stream.peer_addr().is_ok() { 2 } else { 0 })));
     let mut case = one("S01");
     case.expect.error_class = Some("timeout_connect".into());
     let record = asked(&case, silent, Secure::new().peer());

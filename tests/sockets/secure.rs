@@ -56,13 +56,15 @@ fn roots(made: &SelfMade) -> Trust {
 
 fn server(made: &SelfMade, clients: Option<&SelfMade>) -> ServerConfig {
     let provider = Arc::new(ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().unwrap();
+    let builder =
+        ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().unwrap();
     let builder = match clients {
         None => builder.with_no_client_auth(),
         Some(clients) => {
             let mut store = rustls::RootCertStore::empty();
             store.add(CertificateDer::from_pem_slice(clients.certificate.as_bytes()).unwrap()).unwrap();
-            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(store), provider).build().unwrap();
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(store), provider).build().unwrap();
             builder.with_client_cert_verifier(verifier)
         }
     };

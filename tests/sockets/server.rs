@@ -164,7 +164,8 @@ fn replay(line: &mut Line, case: &Case, manner: &Manner) -> std::io::Result<()> 
         Manner::SealedAtOnce(_) | Manner::SealedAndCut(..) => {
             let mut wire = Vec::new();
             case.segments.iter().for_each(|segment| line.seal(segment, &mut wire));
-            let cut = if let Manner::SealedAndCut(_, cut) = manner { (*cut).min(wire.len()) } else { wire.len() };
+            let cut =
+                if let Manner::SealedAndCut(_, cut) = manner { (*cut).min(wire.len()) } else { wire.len() };
             line.stream.write_all(&wire[..cut])?;
             if cut < wire.len() {
                 thread::sleep(PAUSE);

@@ -3,8 +3,8 @@
 use super::{Endpoint, MOST_TARGETS, Retry, Target, Timeouts, balance, headers, tls, url};
 use crate::plan::raw::Raw;
 use crate::plan::reading::{Given, Reading, option};
-use crate::plan::sim;
 use crate::plan::secrets::{REDACTED, without_user_info};
+use crate::plan::sim;
 use crate::time::Span;
 use crate::wire::Api;
 use serde_json::{Map, Value};

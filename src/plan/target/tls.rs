@@ -42,7 +42,8 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, endpoints: &[Endpoint]) -> Tls {
     }
     let speaks = endpoints.iter().any(|endpoint| endpoint.secure);
     if !speaks {
-        let (accepted, remedy) = ("with a server that speaks TLS", "write https:// in --url, or leave it out");
+        let (accepted, remedy) =
+            ("with a server that speaks TLS", "write https:// in --url, or leave it out");
         for given in [option!(raw.target.ca_cert), cert, key] {
             if given.value.is_some() {
                 r.refuse(given, accepted, remedy);
