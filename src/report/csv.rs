@@ -98,9 +98,9 @@ mod tests {
         summary.total.latency.ttft_ns.p50 = Some(1_500);
         let text = table([("a, \"run\"", &summary)].into_iter());
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 1 + 2 * 17);
+        assert_eq!(lines.len(), 1 + 2 * 18);
         assert!(lines[0].starts_with("run,stage,offered_rate"));
         assert_eq!(lines[2], "\"a, \"\"run\"\"\",0,,,ttft,0,,,,,,,,,");
-        assert_eq!(lines[19], "\"a, \"\"run\"\"\",all,,,ttft,0,,,,1500,,,,,");
+        assert_eq!(lines[20], "\"a, \"\"run\"\"\",all,,,ttft,0,,,,1500,,,,,");
     }
 }

@@ -33,7 +33,7 @@ pub fn peers(plan: &Plan, ours: Option<&str>) -> Result<Vec<Option<Peer>>, RunEr
 /// Sees that the files of a plan can be used, before anything is sent; the simulator's own are read when it starts.
 ///
 /// # Errors
-/// As [`peers`].
+/// A file cannot be read, or holds nothing of its kind; a host can have no certificate.
 pub fn check(plan: &Plan) -> Result<(), RunError> {
     if plan.sim.is_none() { peers(plan, None).map(drop) } else { Ok(()) }
 }

@@ -27,6 +27,7 @@ pub(super) fn unanswered(class: ErrorClass, detail: &str) -> Reply {
         finish_reason: None,
         counters: Counters::default(),
         retry_after_s: None,
+        retry_at_unix_s: None,
         reusable: false,
     }
 }

@@ -41,12 +41,12 @@ impl Client {
 
     /// Sends a request: sealed, where the connection has a session. The end of our handshake goes in the same send.
     pub(super) fn send_request(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, request: Request) {
-        let mut bytes = self.sessions.buffer();
-        let Some(secure) = self.sessions.get(conn) else {
-            self.sessions.put_back(bytes);
+        if self.sessions.get(conn).is_none() {
             ring.send(conn, Outgoing::Request(request));
             return;
-        };
+        }
+        let mut bytes = self.sessions.buffer();
+        let Some(secure) = self.sessions.get(conn) else { unreachable!("it was there") };
         let mut slices: Vec<IoSlice<'_>> = Vec::new();
         request.slices(&mut slices);
         secure.session.seal(&slices, &mut bytes);

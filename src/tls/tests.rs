@@ -139,6 +139,42 @@ fn an_announced_end_is_told_apart() {
 }
 
 #[test]
+fn what_stands_behind_the_last_record_that_meant_something_is_noticed() {
+    let (client, server) = sides(roots);
+    let (mut client, mut server) = pair(&client, &server);
+    let (one, two) = (sealed(&mut server, b"one"), sealed(&mut server, b"two"));
+    let mut receive = |wire: &[u8]| {
+        let mut meant = Vec::new();
+        client.receive(wire, &mut |plain| meant.extend_from_slice(plain)).unwrap();
+        (String::from_utf8(meant).unwrap(), client.trails())
+    };
+    let (begun, rest) = two.split_at(3);
+    assert_eq!(receive(&[&one, begun].concat()), ("one".into(), true), "a part of another record");
+    assert_eq!(receive(rest), ("two".into(), false));
+    let both = [sealed(&mut server, b"three"), sealed(&mut server, b"four")].concat();
+    assert_eq!(receive(&both), ("threefour".into(), false));
+    let mut last = sealed(&mut server, b"five");
+    server.close();
+    server.output(&mut last);
+    assert_eq!(receive(&last), ("five".into(), true), "a word of the session's own");
+}
+
+#[test]
+fn whoever_works_alone_begins_without_tickets_and_keeps_its_own() {
+    let made = self_made(&[NAME]).unwrap();
+    let server = ServerSide::new(made.identity().unwrap(), None).unwrap();
+    let peer = Peer::new(ClientSide::new(roots(&made), None).unwrap(), NAME).unwrap();
+    let resumed = |peer: &Peer| {
+        let (mut client, mut server) = (peer.session(), server.session());
+        shake_hands(&mut client, &mut server).unwrap();
+        client.spoken().unwrap().resumed
+    };
+    assert_eq!((resumed(&peer), resumed(&peer)), (false, true));
+    let alone = peer.alone();
+    assert_eq!((resumed(&alone), resumed(&alone)), (false, true));
+}
+
+#[test]
 fn mistakes_name_what_is_missing() {
     let made = self_made(&[NAME]).unwrap();
     let (certificate, key) = (made.certificate.as_bytes(), made.key.as_bytes());

@@ -7,6 +7,7 @@ use super::content::{self, Content};
 use super::gzip::Gunzip;
 use super::head::{self, Coding, Head, HeadEnd, Parsed};
 use super::openai::Event;
+use super::retry_after::RetryAfter;
 use super::sse::{Sse, has_more_than_line_ends};
 use super::stream::{Failure, Stream};
 use super::{Closed, Counters, ErrorClass, Expect, Heard, Listener, Progress, Reply, TokenSource};
@@ -32,7 +33,7 @@ pub struct Response {
     /// Bytes read since the outcome was known.
     drained: usize,
     keep_alive_s: Option<u32>,
-    retry_after_s: Option<u32>,
+    retry_after: Option<RetryAfter>,
     status: Option<u16>,
     expect: Expect,
     unary: bool,
@@ -72,7 +73,7 @@ impl Response {
             reads: 0,
             drained: 0,
             keep_alive_s: None,
-            retry_after_s: None,
+            retry_after: None,
             status: None,
             expect,
             unary: false,
@@ -175,7 +176,7 @@ impl Response {
         self.status = Some(head.status);
         self.framing = head.framing;
         self.persistent = head.persistent;
-        (self.keep_alive_s, self.retry_after_s) = (head.keep_alive_s, head.retry_after_s);
+        (self.keep_alive_s, self.retry_after) = (head.keep_alive_s, head.retry_after);
         hear.heard(Heard::Head { status: head.status });
         let refusal = content::refusal(head.status);
         self.content = Content::promised(refusal, head.media, self.unary);
@@ -425,7 +426,8 @@ impl Response {
             undecided_count: tally.undecided_count(),
             finish_reason: tally.finish_reason.clone(),
             counters,
-            retry_after_s: self.retry_after_s.filter(|_| error.is_some()),
+            retry_after_s: self.retry_after.filter(|_| error.is_some()).and_then(RetryAfter::in_s),
+            retry_at_unix_s: self.retry_after.filter(|_| error.is_some()).and_then(RetryAfter::at_unix_s),
             reusable: self.whole && self.persistent && !self.surplus,
         }
     }

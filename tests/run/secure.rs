@@ -90,6 +90,14 @@ fn a_certificate_that_nobody_vouches_for_stops_a_run_with_the_remedy_and_a_file_
     assert_eq!(unproved.summary()["errors"]["tls"], 20);
     assert!(unproved.rows().iter().all(|row| row["detail"].as_str().unwrap().contains("UnknownIssuer")));
 
+    // Nor do connections opened ahead keep the run from beginning.
+    let ahead = Folder::new();
+    let output =
+        run(&ahead, &format!("--url https://{place} --no-probe --model m --concurrency 4 --requests 8"));
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert_eq!(ahead.summary()["errors"]["tls"], 8);
+    assert!(ahead.summary()["client"]["tls"]["failed"].as_u64().unwrap() >= 8);
+
     let certificate = folder.path().join("sim.pem");
     let trusting = Folder::new();
     let summary = good_summary(&trusting, &format!("{url} --ca-cert {}", certificate.display()));
