@@ -22,6 +22,7 @@ pub mod shard;
 pub mod sim;
 pub mod store;
 pub mod time;
+pub mod tls;
 pub mod watch;
 pub mod wire;
 pub mod workload;

@@ -81,7 +81,11 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
         (vec!["run", "--sim", "--rate", "-5"], "--rate (load.rate in a file): \"-5\" is refused"),
         (vec!["run", "--sim", "--rate", "5", "--duration", "10"], "write 10s"),
         (vec!["run", "--sim", "--rate", "5", "--duration", "1s", "--requests", "5"], "exclude each other"),
-        (vec!["run", "--url", "https://h", "--rate", "5"], "TLS is not in this version"),
+        (
+            vec!["run", "--url", "https://h", "--rate", "5", "--ca-cert", "no-such.pem"],
+            "no-such.pem: No such file",
+        ),
+        (vec!["sim", "--tls-key", "key.pem"], "--tls-key: \"key.pem\" is refused"),
         (vec!["run", "--sim", "--rate", "5", "-c", "no-such.toml"], "no-such.toml: No such file"),
         (
             vec!["run", "--sim", "--rate", "5", "--prompts", "no-such.jsonl"],

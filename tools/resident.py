@@ -78,8 +78,9 @@ class Program:
         return statistics.median(seen)
 
 
-def simulator(lowrho, port, folder, *more):
+def simulator(lowrho, port, folder, *more, tls=False):
     """A simulator on 127.0.0.1:port, ready to be asked."""
+    more = [*more, "--tls"] if tls else more
     program = Program([lowrho, "sim", "--listen", f"127.0.0.1:{port}", *more], os.path.join(folder, "sim.log"))
     deadline_s = time.monotonic() + 15
     while time.monotonic() < deadline_s:
@@ -93,9 +94,10 @@ def simulator(lowrho, port, folder, *more):
     raise Died(f"the simulator did not listen on port {port} within 15 s")
 
 
-def run(lowrho, port, folder, name, *more):
+def run(lowrho, port, folder, name, *more, tls=False):
     """A run of lowrho against that port; its results go to folder/name."""
-    common = [lowrho, "run", "--url", f"http://127.0.0.1:{port}", "--out", os.path.join(folder, name)]
+    common = [lowrho, "run", "--url", f"{'https' if tls else 'http'}://127.0.0.1:{port}"]
+    common += ["--out", os.path.join(folder, name)] + (["--insecure"] if tls else [])
     return Program([*common, *more], os.path.join(folder, name + ".log"))
 
 

@@ -11,6 +11,7 @@ use crate::plan::{
     AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
     Text,
 };
+use crate::run;
 use crate::store::Results;
 use crate::time::{Span, parse_span};
 use clap::FromArgMatches;
@@ -284,6 +285,7 @@ fn with_files(plan: &mut Plan, how: &mut Invocation) -> Result<(), Refusal> {
         plan.workload("model", "run", Some(&text)).map_err(|error| refuse(&error))?;
         how.prompts = Some(text);
     }
+    run::check_certificates(plan).map_err(|error| Refusal::File(error.to_string()))?;
     if let Some(dir) = plan.output.dir.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
         return Err(occupied(dir));
     }

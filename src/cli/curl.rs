@@ -1,11 +1,14 @@
 //! The first request of a plan as commands that a shell can be given as they stand; sends nothing.
 
-use crate::plan::{Endpoint, Header, Listen, Plan, SIM_LISTEN};
+use crate::plan::{Endpoint, Header, Listen, Plan, SIM_LISTEN, SimIdentity, Tls};
 use crate::workload::Request;
 use std::fmt::Write as _;
 
 /// Where a server names its models.
 const MODELS: &str = "/v1/models";
+
+/// Where the certificate of a simulator would be that made it.
+const SIM_CERT: &str = "sim.pem";
 
 /// Stands for a model that is not known yet: a shell variable in the body.
 const MODEL: &str = "$MODEL";
@@ -24,6 +27,9 @@ pub(super) fn first_request(plan: &Plan, prompts: Option<&str>) -> String {
         say(&format!(
             "# The simulator takes a free port; this is for one that listens at {SIM_LISTEN}: lowrho sim"
         ));
+    }
+    if plan.sim.as_ref().is_some_and(|sim| sim.tls.is_some()) && plan.target.tls == Tls::default() {
+        say(&format!("# It is known by its own certificate: lowrho sim --tls --tls-cert-out {SIM_CERT}"));
     }
     let secrets: Vec<String> =
         plan.target.headers_of(&endpoint).filter(|header| header.secret).map(variable).collect();
@@ -75,11 +81,29 @@ fn endpoint(plan: &Plan) -> Endpoint {
 
 /// Asks `endpoint` for `path`.
 fn command(plan: &Plan, endpoint: &Endpoint, how: &str, path: &str, rest: &str) -> String {
-    let url = quoted(&format!("http://{}{path}", endpoint.authority()));
+    let url = quoted(&format!("{}://{}{path}", endpoint.scheme(), endpoint.authority()));
     let socket = endpoint.socket.as_deref();
     let socket = socket.map(|socket| format!(" \\\n  --unix-socket {}", quoted(socket)));
     let headers = plan.target.headers_of(endpoint).map(|header| format!(" \\\n  --header {}", shown(header)));
-    format!("curl {how} {url}{}{}{rest}", socket.unwrap_or_default(), headers.collect::<String>())
+    let tls = if endpoint.secure { secured(plan) } else { String::new() };
+    format!("curl {how} {url}{}{tls}{}{rest}", socket.unwrap_or_default(), headers.collect::<String>())
+}
+
+/// How curl is told whom to trust and who we are.
+fn secured(plan: &Plan) -> String {
+    let Tls { ca_cert, client_cert, client_key, insecure } = &plan.target.tls;
+    // A certificate that a simulator shows is the one to trust.
+    let of_sim = plan.sim.as_ref().and_then(|sim| match &sim.tls.as_ref()?.identity {
+        SimIdentity::SelfMade(out) => Some(out.clone().unwrap_or_else(|| SIM_CERT.into())),
+        SimIdentity::Files { cert, .. } => Some(cert.clone()),
+    });
+    let trusted = ca_cert.clone().or(of_sim).filter(|_| !insecure);
+    let files = [("--cacert", &trusted), ("--cert", client_cert), ("--key", client_key)];
+    let told = files
+        .into_iter()
+        .filter_map(|(flag, file)| Some(format!(" \\\n  {flag} {}", quoted(file.as_ref()?))));
+    let told: String = told.collect();
+    if *insecure { format!(" \\\n  --insecure{told}") } else { told }
 }
 
 /// The body of request 0.

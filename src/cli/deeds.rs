@@ -6,8 +6,7 @@ use crate::host::{self, Facts};
 use crate::plan::{self, Plan, Require, SimPlan, format_cpus};
 use crate::report::terminal::{self, Style, clean, spread};
 use crate::report::{Doctor, Host, Repeats, Summary, Verdict};
-use crate::run::{self, Done, Interrupts, RunError, Screen};
-use crate::sim::Sim;
+use crate::run::{self, Done, Interrupts, RunError, Running, Screen};
 use crate::store::{Results, StoreError};
 use crate::time::Span;
 use crate::watch::Show;
@@ -192,14 +191,18 @@ pub(super) fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
 pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
     let _ = host::raise_files();
     let interrupts = Interrupts::catch()?;
-    let sim = match Sim::start(&run::simulator_config(plan)) {
-        Ok(sim) => sim,
+    let Running { sim, certificate } = match run::serve(plan) {
+        Ok(running) => running,
         Err(error) => {
             writeln!(io::stderr(), "error: {error}")?;
-            return Ok(Exit::Failed);
+            return Ok(status(&error, &interrupts));
         }
     };
-    let places: Vec<String> = sim.addresses().iter().map(|address| address.url()).collect();
+    let secured = |url: String| match &certificate {
+        Some(_) => url.replacen("http:", "https:", 1),
+        None => url,
+    };
+    let places: Vec<String> = sim.addresses().iter().map(|address| secured(address.url())).collect();
     writeln!(
         io::stderr(),
         "simulator at {} on cpus {}; Ctrl-C ends it",

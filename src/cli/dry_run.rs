@@ -79,8 +79,9 @@ fn targets(plan: &Plan) -> Vec<String> {
         let listen: Vec<String> = sim.listen.iter().map(ToString::to_string).collect();
         let (listen, model) = (listen.join(", "), &sim.script.model);
         return vec![format!(
-            "target: the embedded simulator at {listen} on {}, model {model}",
-            on(&sim.cpus)
+            "target: the embedded simulator at {listen} on {}{}, model {model}",
+            on(&sim.cpus),
+            if sim.tls.is_some() { " over TLS" } else { "" }
         )];
     }
     let model = plan.target.model.as_deref().unwrap_or("asked from /v1/models");

@@ -6,7 +6,7 @@ use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 /// The options that `-h` shows; `--help` shows all.
-const USUAL: [&str; 29] = [
+const USUAL: [&str; 31] = [
     "config",
     "dry_run",
     "url",
@@ -15,6 +15,8 @@ const USUAL: [&str; 29] = [
     "model",
     "header",
     "api_key",
+    "ca_cert",
+    "insecure",
     "rate",
     "arrival",
     "concurrency",
@@ -62,7 +64,9 @@ pub(super) fn command(all: bool) -> Command {
                 .mut_args(|arg| help_of(truth(negative(arg)), &defaults))
                 .mut_args(|arg| if is_sweeps(&arg) { arg } else { rare(arg, all) })
         })
-        .mut_subcommand("sim", |command| command.mut_args(|arg| alone(help_of(negative(arg), &of_sim))))
+        .mut_subcommand("sim", |command| {
+            command.mut_args(|arg| alone(help_of(truth(negative(arg)), &of_sim)))
+        })
 }
 
 /// One line an option, in groups, for `--help` as for `-h`: sixty options would fill five screens otherwise.

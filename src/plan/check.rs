@@ -30,11 +30,17 @@ impl Plan {
         let slo = slo::read(r, option!(raw.verdict.slo));
         let max_error_share = share(r, &raw);
         // Whether the load fits the machine can only be asked of a load that is well.
-        let (client, caveats) = if reading.is_clean() {
+        let (client, mut caveats) = if reading.is_clean() {
             client::read(&mut reading, &raw, limits, &target, &load, &payload, sim.as_ref())
         } else {
             Default::default()
         };
+        if target.tls.insecure {
+            caveats.push(
+                "--insecure: no server had to prove who it is, so these are the numbers of whoever answered"
+                    .into(),
+            );
+        }
         let plan = Self {
             target,
             load,

@@ -19,8 +19,33 @@ pub struct SimPlan {
     pub cpus: Vec<usize>,
     /// What it does: latencies, limits, faults.
     pub script: Script,
+    /// How it speaks TLS; `None` = it speaks in the clear.
+    pub tls: Option<SimTls>,
     /// File for its own log of the truth.
     pub log: Option<String>,
+}
+
+/// How the simulator speaks TLS. Files are named here and read when it starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SimTls {
+    /// Who it is.
+    pub identity: SimIdentity,
+    /// The authorities that vouch for its clients, PEM; `None` = it serves anyone.
+    pub client_ca: Option<String>,
+}
+
+/// Who the simulator is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SimIdentity {
+    /// Whoever it says: a certificate of its own making, which may be written to a file for clients to trust.
+    SelfMade(Option<String>),
+    /// Its certificate and key from files, PEM.
+    Files {
+        /// The certificate, and those that vouch for it.
+        cert: String,
+        /// Its key.
+        key: String,
+    },
 }
 
 /// Where `lowrho sim` listens unless told: the port that vLLM has made usual.
@@ -83,10 +108,18 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPla
         option!(raw.sim.max_running),
         option!(raw.sim.seed),
         option!(raw.sim.log),
+        option!(raw.sim.tls_cert_out),
+        option!(raw.sim.tls_cert),
+        option!(raw.sim.tls_key),
+        option!(raw.sim.tls_client_ca),
     ] {
         if given.value.is_some() {
             r.refuse(given, "with --sim only", "add --sim, or leave it out");
         }
+    }
+    if asked.tls == Some(true) {
+        let place = option!(@place sim.tls);
+        r.note(place, Some("true".into()), "with --sim only", "add --sim, or leave it out");
     }
     if let Some(fault) = asked.fault.first() {
         r.note(
@@ -121,7 +154,41 @@ fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
             format!("it is split over its CPUs ({}): raise it, or take fewer CPUs", format_cpus(&cpus)),
         );
     }
-    SimPlan { listen, cpus, script, log: r.text(option!(raw.sim.log), "the name of a file") }
+    let tls = tls(r, raw);
+    if tls.is_some()
+        && let Some(local) = listen.iter().find(|place| matches!(place, Listen::Unix(_)))
+    {
+        r.refuse(given, "a port, with TLS", format!("{local} is spoken to in the clear"));
+    }
+    SimPlan { listen, cpus, script, tls, log: r.text(option!(raw.sim.log), "the name of a file") }
+}
+
+/// Whether the simulator is to speak TLS.
+pub(super) fn is_secure(asked: &SimOptions) -> bool {
+    asked.tls == Some(true) || asked.tls_cert.is_some()
+}
+
+fn tls(r: &mut Reading, raw: &Raw) -> Option<SimTls> {
+    let file = "the name of a file";
+    let (cert, key) = (option!(raw.sim.tls_cert), option!(raw.sim.tls_key));
+    let (out, client_ca) = (option!(raw.sim.tls_cert_out), option!(raw.sim.tls_client_ca));
+    if key.value.is_some() && cert.value.is_none() {
+        r.refuse(key, "with the certificate that it is for", "give that too");
+    }
+    if out.value.is_some() && (cert.value.is_some() || raw.sim.tls != Some(true)) {
+        r.refuse(out, "with a certificate of its own making", "ask for TLS, and give no certificate");
+    }
+    if !is_secure(&raw.sim) {
+        if client_ca.value.is_some() {
+            r.refuse(client_ca, "with TLS", "ask for TLS, or leave it out");
+        }
+        return None;
+    }
+    let identity = match r.text(cert, file) {
+        None => SimIdentity::SelfMade(r.text(out, file)),
+        Some(cert) => SimIdentity::Files { key: r.text(key, file).unwrap_or_else(|| cert.clone()), cert },
+    };
+    Some(SimTls { identity, client_ca: r.text(client_ca, file) })
 }
 
 /// The defaults of latency laws are none where another engine is asked for.

@@ -3,6 +3,7 @@
 mod connections;
 mod fits;
 mod secrets;
+mod secure;
 mod shards;
 
 use super::*;
@@ -211,7 +212,7 @@ fn the_ways_of_waiting_mean_what_they_say() {
 fn mistakes_of_the_target_are_refused_as_well() {
     let table = [
         ("", "--url", "--sim for the embedded simulator"),
-        ("url = \"https://h\"", "--url", "TLS is not in this version"),
+        ("url = \"ftp://h\"", "--url", "the schemes are http and https"),
         ("url = \"h:8000\"", "--url", "write the scheme"),
         ("url = \"http://h\"\nsim = true", "--url", "leave one of --url and --sim out"),
         ("url = \"http://h\"\napi = \"caht\"", "--api", "did you mean chat?"),
@@ -250,7 +251,7 @@ fn mistakes_of_the_target_are_refused_as_well() {
 fn no_message_shows_a_secret() {
     for target in [
         "url = \"http://me:hunter2@h:0\"",
-        "url = \"https://me:hunter2@h\"",
+        "url = \"ftp://me:hunter2@h\"",
         "url = \"http://h\"\nheader = [\"hunter2\"]",
         "url = \"http://h\"\nheader = [\"X-API-Key=hunter2\"]",
         "url = \"http://h\"\nheader = [\"Bearer hunter2\"]",

@@ -21,7 +21,8 @@ impl Record {
             return None;
         }
         match metric {
-            Metric::Lateness | Metric::PoolWait => None,
+            // When a handshake began is not kept where it did not end: its wait is in `connect`.
+            Metric::Lateness | Metric::PoolWait | Metric::Handshake => None,
             Metric::Connect if self.connected.is_some() || self.reused => None,
             Metric::Connect => Some(self.over - begun),
             Metric::Ttft | Metric::Ttfe | Metric::Ttfo | Metric::Head => Some(self.over - sent),

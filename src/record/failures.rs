@@ -109,6 +109,7 @@ pub(super) fn failed_at(over: crate::time::Instant, class: ErrorClass, detail: O
         finish_reason: None,
         counters: Counters::default(),
         retry_after_s: None,
+        retry_at_unix_s: None,
         reusable: false,
     };
     timeline.finish(reply, over).into_parts().0

@@ -70,6 +70,9 @@ struct Row<'a> {
     target: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pool_wait_ns: Option<i64>,
+    /// TLS alone, where there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handshake_ns: Option<i64>,
     /// When we were done with it, where that is not `end_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     over_ns: Option<i64>,
@@ -233,6 +236,7 @@ impl<'a> Row<'a> {
             sent_uncertainty_ns: record.sent_uncertainty.as_ns(),
             target: record.target,
             pool_wait_ns: record.pool_wait.map(Span::as_ns),
+            handshake_ns: record.handshake.map(Span::as_ns),
             over_ns: ns(Some(record.over).filter(|over| record.end != Some(*over))),
             ours: record.ours,
             choices: record.choices,
@@ -280,6 +284,7 @@ impl<'a> Row<'a> {
             pool_wait: self.pool_wait_ns.map(Span::from_ns),
             begun: maybe(self.begun_ns)?,
             connected: maybe(self.connected_ns)?,
+            handshake: self.handshake_ns.map(Span::from_ns),
             sent: maybe(self.sent_ns)?,
             sent_uncertainty: Span::from_ns(self.sent_uncertainty_ns),
             head: maybe(self.head_ns)?,

@@ -27,12 +27,13 @@ pub enum Metric {
     E2eEnd,
     Head,
     Connect,
+    Handshake,
     PoolWait,
 }
 
 impl Metric {
     /// Every metric, in the order of the enum and of the reports.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Lateness,
         Self::Ttft,
         Self::TtftDue,
@@ -51,6 +52,7 @@ impl Metric {
         Self::E2eEnd,
         Self::Head,
         Self::Connect,
+        Self::Handshake,
         Self::PoolWait,
     ];
 
@@ -76,6 +78,7 @@ impl Metric {
             Self::E2eEnd => "e2e_end",
             Self::Head => "head",
             Self::Connect => "connect",
+            Self::Handshake => "handshake",
             Self::PoolWait => "pool_wait",
         }
     }
@@ -133,6 +136,7 @@ fn value(record: &Record, metric: Metric) -> Option<Span> {
         Metric::E2eEnd => since(sent, record.end),
         Metric::Head => since(sent, record.head),
         Metric::Connect => since(record.begun, record.connected),
+        Metric::Handshake => record.handshake,
         Metric::PoolWait => record.pool_wait,
     }
 }

@@ -18,6 +18,8 @@ pub struct Record {
     pub pool_wait: Option<Span>,
     pub begun: Option<Instant>,
     pub connected: Option<Instant>,
+    /// How long TLS took to come up on a TCP that was up; within connected - begun.
+    pub handshake: Option<Span>,
     pub sent: Option<Instant>,
     /// How much later than `sent` the first byte can have left: until that enter returned.
     pub sent_uncertainty: Span,

@@ -44,6 +44,7 @@ pub struct Timeline {
     pool_wait: Option<Span>,
     begun: Option<Instant>,
     connected: Option<Instant>,
+    handshake: Option<Span>,
     sent: Option<Instant>,
     sent_uncertainty: Span,
     head: Option<Instant>,
@@ -79,6 +80,7 @@ impl Timeline {
             pool_wait: None,
             begun: None,
             connected: None,
+            handshake: None,
             sent: None,
             sent_uncertainty: Span::ZERO,
             head: None,
@@ -120,6 +122,12 @@ impl Timeline {
     /// TCP, and TLS, are up.
     pub fn connected(&mut self, at: Instant) {
         self.connected = Some(at);
+    }
+
+    /// TLS is up at `at`, on a TCP that was up at `since`.
+    pub fn secured(&mut self, since: Instant, at: Instant) {
+        self.connected = Some(at);
+        self.handshake = Some(at - since);
     }
 
     /// It goes out on a connection that was up already.
@@ -241,9 +249,9 @@ impl Timeline {
     /// It was refused and goes out again because the user wants that: timed from the first attempt, so `sent` and
     /// `connected` stay too.
     pub fn refused(&mut self) {
-        let first = (self.sent, self.sent_uncertainty, self.connected, self.reused);
+        let first = (self.sent, self.sent_uncertainty, self.connected, self.handshake, self.reused);
         self.retry();
-        (self.sent, self.sent_uncertainty, self.connected, self.reused) = first;
+        (self.sent, self.sent_uncertainty, self.connected, self.handshake, self.reused) = first;
     }
 
     /// The failure to come is of our own making (files, ports, pool) and must not count against the target.
@@ -301,6 +309,7 @@ impl Timeline {
             pool_wait: self.pool_wait,
             begun: self.begun,
             connected: self.connected,
+            handshake: self.handshake,
             sent: self.sent,
             sent_uncertainty: self.sent_uncertainty,
             head: self.head,

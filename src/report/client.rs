@@ -1,6 +1,6 @@
 //! The client's state: whether the numbers can be trusted, why not, and what to do about it.
 
-use super::{ImaginedClient, Reported, ShardAudit};
+use super::{ImaginedClient, Reported, ShardAudit, Tls};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,9 @@ pub struct Client {
     pub imagined: Vec<ImaginedClient>,
     /// Who made the receive stamps.
     pub stamps: Stamps,
+    /// How servers were spoken to over TLS; null where none was.
+    #[serde(default)]
+    pub tls: Option<Tls>,
     /// What the host did beside the run.
     pub surroundings: Surroundings,
     /// Each shard's own service and waiting.

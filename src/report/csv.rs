@@ -41,7 +41,7 @@ pub fn table<'a>(runs: impl Iterator<Item = (&'a str, &'a Summary)>) -> String {
 
 fn lines(run: &str, stage: &str, section: &Section) -> Vec<[String; 15]> {
     let latency = &section.latency;
-    let metrics: [(&str, &Distribution); 17] = [
+    let metrics: [(&str, &Distribution); 18] = [
         ("lateness", &section.load.lateness_ns),
         ("ttft", &latency.ttft_ns),
         ("ttft_due", &latency.ttft_due_ns),
@@ -58,6 +58,7 @@ fn lines(run: &str, stage: &str, section: &Section) -> Vec<[String; 15]> {
         ("e2e_end", &latency.e2e_end_ns),
         ("head", &latency.head_ns),
         ("connect", &latency.connect_ns),
+        ("handshake", &latency.handshake_ns),
         ("pool_wait", &latency.pool_wait_ns),
     ];
     let rate = |rate: Option<f64>| rate.map(|per_s| per_s.to_string()).unwrap_or_default();
@@ -97,9 +98,9 @@ mod tests {
         summary.total.latency.ttft_ns.p50 = Some(1_500);
         let text = table([("a, \"run\"", &summary)].into_iter());
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 1 + 2 * 17);
+        assert_eq!(lines.len(), 1 + 2 * 18);
         assert!(lines[0].starts_with("run,stage,offered_rate"));
         assert_eq!(lines[2], "\"a, \"\"run\"\"\",0,,,ttft,0,,,,,,,,,");
-        assert_eq!(lines[19], "\"a, \"\"run\"\"\",all,,,ttft,0,,,,1500,,,,,");
+        assert_eq!(lines[20], "\"a, \"\"run\"\"\",all,,,ttft,0,,,,1500,,,,,");
     }
 }

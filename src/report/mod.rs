@@ -22,6 +22,7 @@ mod slo;
 mod summary;
 mod sweep;
 pub mod terminal;
+mod tls;
 
 pub use about::{About, AboutShard, AboutStage};
 pub use audit::{JobAudit, Lateness, LostTurns, Neighbour, RingAudit, ShardAudit, Share, Wait, Waits};
@@ -43,3 +44,4 @@ pub use server::{Server, Simulator, WentAway};
 pub use slo::{Held, Slo, Term as SloTerm};
 pub use summary::{Ended, Host, Run, Summary, SummaryError, Target};
 pub use sweep::{SWEEP_VERSION, Sweep, SweepTrial};
+pub use tls::Tls;

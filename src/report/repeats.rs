@@ -109,7 +109,7 @@ impl Repeats {
 type OfLatency = fn(&Latency) -> &Distribution;
 type OfDistribution = fn(&Distribution) -> Option<i64>;
 
-const LATENCIES: [(&str, OfLatency); 16] = [
+const LATENCIES: [(&str, OfLatency); 17] = [
     ("ttft_ns", |l| &l.ttft_ns),
     ("ttft_due_ns", |l| &l.ttft_due_ns),
     ("ttfe_ns", |l| &l.ttfe_ns),
@@ -125,6 +125,7 @@ const LATENCIES: [(&str, OfLatency); 16] = [
     ("e2e_end_ns", |l| &l.e2e_end_ns),
     ("head_ns", |l| &l.head_ns),
     ("connect_ns", |l| &l.connect_ns),
+    ("handshake_ns", |l| &l.handshake_ns),
     ("pool_wait_ns", |l| &l.pool_wait_ns),
 ];
 

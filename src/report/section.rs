@@ -132,6 +132,9 @@ pub struct Latency {
     pub head_ns: Distribution,
     /// Connected - begun, of requests on a new connection.
     pub connect_ns: Distribution,
+    /// TLS up - TCP up, of requests on a new connection: a part of `connect_ns`.
+    #[serde(default)]
+    pub handshake_ns: Distribution,
     /// Time spent waiting for a connection under the pool's limit.
     pub pool_wait_ns: Distribution,
 }

@@ -3,7 +3,7 @@
 //! It must not send a byte.
 
 use super::RunError;
-use super::exchange::connect;
+use super::channel::Channel;
 use crate::plan::Endpoint;
 use crate::ring::Address;
 use crate::time::Span;
@@ -42,7 +42,7 @@ pub fn answering(all: Vec<Address>) -> (Vec<Address>, Vec<String>) {
     let mut notes = Vec::new();
     let mut answer = Vec::new();
     for address in &all {
-        match connect(address, LONGEST_CONNECT) {
+        match Channel::connect(address, LONGEST_CONNECT) {
             Ok(_) => answer.push(address.clone()),
             Err(why) => notes.push(format!("{address} does not accept ({why}) and is left out")),
         }
@@ -129,6 +129,7 @@ mod tests {
         let endpoint = Endpoint {
             host: "h".into(),
             port: 1,
+            secure: false,
             socket: None,
             weight: 1,
             authorization: None,

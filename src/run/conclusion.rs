@@ -7,14 +7,14 @@ use super::histograms::Histograms;
 use super::imagination::Imagination;
 use super::surroundings::Seen;
 use super::target::Target;
-use super::{Interrupts, simulator};
+use super::{Interrupts, certificates, simulator};
 use crate::analysis::{Facts, Findings, ShardFacts, StageFacts, Stolen, TcpFacts};
 use crate::plan::Plan;
 use crate::record::{Audit, Recorder};
 use crate::report::{self, About, AboutShard, AboutStage, Ended, RingAudit, Stamps, Summary, html};
 use crate::ring::{Counters, Paths};
 use crate::schedule::{Extent, Load};
-use crate::shard::{Measured, Orders};
+use crate::shard::{Handshakes, Measured, Orders};
 use crate::sim::SimHandle;
 use crate::store::{MOST_ROWS, Results, RowWriter, RowsWritten, StoreError};
 use crate::time::{Instant, Span};
@@ -71,6 +71,7 @@ struct Merged {
     clock_steps: u64,
     stamps: Stamps,
     tcp: TcpFacts,
+    handshakes: Handshakes,
 }
 
 impl Story<'_> {
@@ -127,7 +128,8 @@ impl Story<'_> {
             (false, true) => Ended::Complete,
         };
         let was_cut = self.was_cut;
-        let mut about = self.about(ended, merged.about, merged.stamps, simulator);
+        let tls = certificates::told(self.plan, &merged.handshakes);
+        let mut about = About { tls, ..self.about(ended, merged.about, merged.stamps, simulator) };
         about.caveats.extend(unimagined(told.lost));
         let summary = Summary::of(&findings, &merged.recorders, &facts, about);
         failures.extend(
@@ -229,6 +231,7 @@ impl Story<'_> {
             shards,
             caveats,
             stamps,
+            tls: None,
             simulator,
             target: self.target.found(plan),
             targets: self.target.found_of_each(plan),
@@ -287,6 +290,7 @@ impl Merged {
                 self.tcp.connections += connections;
                 self.tcp.retransmits += retransmits;
                 self.tcp.min_rtt = self.tcp.min_rtt.into_iter().chain(min_rtt).min();
+                self.handshakes.merge(&outcome.handshakes);
                 self.clock_bound = self.clock_bound.max(outcome.clock_bound);
                 self.clock_steps = self.clock_steps.max(outcome.clock_steps);
                 measured = outcome.measured;

@@ -3,15 +3,14 @@
 //! It must not be used for load: its instants are those of this thread, not of the kernel.
 
 use super::Interrupts;
+use super::channel::{Came, Channel, Unreached};
 use crate::clock;
 use crate::ring::Address;
 use crate::shard::DRAIN;
 use crate::time::{Instant, Span};
+use crate::tls::Peer;
 use crate::wire::{Bears, Closed, ErrorClass, Expect, Heard, Progress, Reply, Response};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::io::ErrorKind;
 
 /// One answer.
 #[derive(Debug)]
@@ -39,91 +38,38 @@ pub enum Kind {
     Unary(Expect),
 }
 
-/// How often a silent server is left to look whether the user still wants to wait.
-const LOOK: Span = Span::from_ms(100);
-
-fn duration(span: Span) -> Duration {
-    // A timeout of zero means "none" to the system.
-    Duration::from_nanos(u64::try_from(span.as_ns()).unwrap_or(0).max(1_000))
-}
-
-/// A connection of either kind.
-#[derive(Debug)]
-pub enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-/// Connects to `address`, within `limit`.
+/// Sends `request` to `address`, which is `peer` where it speaks TLS, and reads the answer to its end, within `limit`
+/// altogether.
 ///
 /// # Errors
-/// What the kernel says, or that the limit is over.
-pub fn connect(address: &Address, limit: Span) -> io::Result<Stream> {
-    Ok(match address {
-        Address::Tcp(address) => {
-            let stream = TcpStream::connect_timeout(address, duration(limit))?;
-            stream.set_nodelay(true)?;
-            Stream::Tcp(stream)
-        }
-        // Accepted by the kernel at once, or never.
-        Address::Unix(path) => Stream::Unix(UnixStream::connect(path)?),
-    })
-}
-
-impl Stream {
-    fn set_read_timeout(&self, limit: Span) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.set_read_timeout(Some(duration(limit))),
-            Self::Unix(stream) => stream.set_read_timeout(Some(duration(limit))),
-        }
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.write_all(bytes),
-            Self::Unix(stream) => stream.write_all(bytes),
-        }
-    }
-
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(into),
-            Self::Unix(stream) => stream.read(into),
-        }
-    }
-}
-
-/// Sends `request` to `address` and reads the answer to its end, within `limit` altogether.
-///
-/// # Errors
-/// The connection cannot be made. What goes wrong after that is in [`Answer::reply`].
+/// The connection cannot be made, or TLS breaks before a byte of the answer. What goes wrong after that is in
+/// [`Answer::reply`].
 pub fn exchange(
     address: &Address,
+    peer: Option<&Peer>,
     request: &[u8],
     kind: Kind,
     limit: Span,
     interrupts: &Interrupts,
-) -> io::Result<Answer> {
+) -> Result<Answer, Unreached> {
     let begun = clock::now();
-    let mut stream = connect(address, limit)?;
+    let mut channel = Channel::connect(address, limit)?;
     let round_trip = clock::now() - begun;
+    let mut until = begun + limit;
+    if let Some(peer) = peer {
+        channel.secure(peer, until, interrupts)?;
+    }
     let (mut response, mut first, mut last) = match kind {
         Kind::Stream(expect) => (Response::new(expect), None, None),
         Kind::Unary(expect) => (Response::unary(expect), None, None),
     };
     let sent = clock::now();
     // A server may answer and close before it has read all: what it said is read all the same.
-    let _ = stream.write_all(request);
-    let mut buffer = vec![0; 64 << 10];
-    let (mut until, mut draining) = (begun + limit, false);
+    let _ = channel.send(request);
+    let (mut plain, mut draining, mut broken) = (Vec::new(), false, None);
     loop {
-        let left = until - clock::now();
-        let read = if left > Span::ZERO && interrupts.count() == 0 {
-            stream.set_read_timeout(left.min(LOOK))?;
-            stream.read(&mut buffer)
-        } else {
-            Err(ErrorKind::TimedOut.into())
-        };
+        plain.clear();
+        let came = channel.read(&mut plain, until, interrupts);
         let now = clock::now();
         let mut hear = |heard: Heard| {
             if let Heard::Delta(delta) = heard
@@ -133,36 +79,35 @@ pub fn exchange(
                 last = Some(now);
             }
         };
-        let over = match read {
-            Ok(0) => {
-                response.closed(Closed::Fin, &mut hear);
-                true
-            }
-            Ok(n) => match response.read(&buffer[..n], &mut hear) {
-                Progress::More => false,
+        let how = match came {
+            Ok(Came::Nothing) => continue,
+            Ok(Came::Bytes) => match response.read(&plain, &mut hear) {
+                Progress::More => continue,
                 Progress::Draining => {
                     if !draining {
                         (until, draining) = (until.min(now + DRAIN), true);
                     }
-                    false
+                    continue;
                 }
-                Progress::Over => true,
+                Progress::Over => break,
             },
-            Err(error) if error.kind() == ErrorKind::Interrupted => false,
-            // A look at the interrupts, not the end of our patience.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
-            Err(error) => {
-                let timed_out = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-                let how = if timed_out { Closed::TimedOut(ErrorClass::TimeoutTotal) } else { Closed::Reset };
-                response.closed(how, &mut hear);
-                true
+            Ok(Came::End { announced: true }) => Closed::Fin,
+            Ok(Came::End { announced: false }) => Closed::Unannounced,
+            Ok(Came::Broken(failure)) if response.bytes() == 0 => return Err(Unreached::Tls(failure)),
+            Ok(Came::Broken(failure)) => {
+                broken = Some(failure.to_string().into_boxed_str());
+                Closed::Insecure
             }
+            Err(error) if error.kind() == ErrorKind::TimedOut => Closed::TimedOut(ErrorClass::TimeoutTotal),
+            Err(_) => Closed::Reset,
         };
-        if over {
-            break;
-        }
+        response.closed(how, &mut hear);
+        break;
     }
-    let reply = response.reply();
+    let mut reply = response.reply();
+    if reply.error == Some(ErrorClass::Tls) {
+        reply.detail = broken;
+    }
     Ok(Answer { reply, body: response.body().to_vec(), round_trip, sent, first, last })
 }
 
@@ -170,6 +115,7 @@ pub fn exchange(
 mod tests {
     use super::*;
     use crate::wire::Api;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     const STREAM: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n\
@@ -190,6 +136,7 @@ mod tests {
         let expect = Expect { api: Api::Completions, choices: 1, reused: false };
         let answer = exchange(
             &address.into(),
+            None,
             b"GET / HTTP/1.1\r\n\r\n",
             Kind::Stream(expect),
             Span::from_s(20),

@@ -324,7 +324,8 @@ mod tests {
         );
         let plan = Plan::new(Raw::from_toml(&asked).unwrap(), &limits).unwrap();
         let workload = plan.workload("lowrho-sim", "run", None).unwrap();
-        let servers = vec![Server { addresses: vec![address.into()], probe: None, notes: Vec::new() }];
+        let servers =
+            vec![Server { addresses: vec![address.into()], peer: None, probe: None, notes: Vec::new() }];
         let target = Target { servers, model: "lowrho-sim".into(), workload };
         Arc::new(Orders { shards: 2, ..orders(&plan, &target) })
     }

@@ -4,6 +4,8 @@
 
 mod address;
 mod card;
+mod certificates;
+mod channel;
 mod conclusion;
 mod error;
 mod examination;
@@ -20,19 +22,19 @@ mod surroundings;
 mod sweep;
 mod target;
 
+pub use certificates::check as check_certificates;
 pub use conclusion::Done;
 pub use error::RunError;
 pub use examination::examine;
 pub use floor::floor;
 pub use interrupt::{Interrupts, outlive_file_limits};
-pub use simulator::config as simulator_config;
+pub use simulator::{Running, serve};
 pub use sweep::{Swept, outcome, sweep};
 
 use crate::clock;
 use crate::host::{Facts, Route};
 use crate::plan::{Output, Plan};
 use crate::report;
-use crate::ring::Address;
 use crate::schedule::Extent;
 use crate::shard::{Control, Orders, RowSink, Sinks, windows};
 use crate::sim::SimHandle;
@@ -43,6 +45,7 @@ use conclusion::{Gatherers, Story};
 use fleet::Fleet;
 use histograms::Intervals;
 use imagination::Traffics;
+use simulator::Known;
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -72,7 +75,7 @@ pub fn run(
 ) -> Result<Done, RunError> {
     let Prepared { mut plan, sim, known } = prepare(plan)?;
     let id = name(clock::unix_ns());
-    let target = Target::look(&plan, prompts, known.as_deref(), &id, interrupts)?;
+    let target = Target::look(&plan, prompts, known.as_ref(), &id, interrupts)?;
     plan.caveats.extend(examination::preflight(facts, &plan, target.first_tcp()));
     let results = directory(&plan.output, &target.model)?;
     let scene = Scene { plan: &plan, id, target: &target, host, results: &results };
@@ -83,7 +86,7 @@ pub fn run(
 struct Prepared {
     plan: Plan,
     sim: Option<SimHandle>,
-    known: Option<Vec<Address>>,
+    known: Option<Known>,
 }
 
 /// Keeps off the shards' cores and starts the simulator, if the plan has one: then it is the plan's only server, and its
@@ -91,10 +94,13 @@ struct Prepared {
 fn prepare(plan: &Plan) -> Result<Prepared, RunError> {
     let sim_cpus = plan.sim.iter().flat_map(|sim| sim.cpus.iter().copied());
     off_core::stay_off(plan.client.cpus.iter().copied().chain(sim_cpus));
-    let sim = simulator::start(plan.sim.as_ref())?;
+    let running = simulator::start(plan.sim.as_ref())?;
     let mut plan = plan.clone();
-    let known = sim.as_ref().map(|sim| simulator::aim_at(sim, &mut plan));
-    Ok(Prepared { plan, sim, known })
+    let Some(Running { sim, certificate }) = running else {
+        return Ok(Prepared { plan, sim: None, known: None });
+    };
+    let known = Known { addresses: simulator::aim_at(&sim, &mut plan), certificate };
+    Ok(Prepared { plan, sim: Some(sim), known: Some(known) })
 }
 
 /// What one measurement is made of: a plan, what is known of its target, and where its results go.
@@ -196,6 +202,7 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
         schedule,
         workload: target.workload.clone(),
         targets: target.ways(plan),
+        peers: target.servers.iter().map(|server| server.peer.clone()).collect(),
         reuse: client.reuse,
         quick_ack: client.quick_ack,
         api: plan.target.api,

@@ -2,12 +2,14 @@
 //!
 //! It must not measure anything that the report compares: its instants are a thread's, not the kernel's.
 
+use super::channel::Unreached;
 use super::exchange::{Answer, Kind, exchange};
 use super::{Interrupts, RunError};
 use crate::clock;
 use crate::plan::{Endpoint, Plan};
 use crate::ring::Address;
 use crate::time::{Span, format_span};
+use crate::tls::Peer;
 use crate::wire::{ErrorClass, Expect, error_message, model_ids};
 use crate::workload::{Request, TokenFit, Workload};
 
@@ -60,6 +62,8 @@ pub struct Site<'a> {
     pub plan: &'a Plan,
     /// The server.
     pub endpoint: &'a Endpoint,
+    /// The server as TLS knows it, where it speaks that.
+    pub peer: Option<&'a Peer>,
     /// Where it is, at least one place.
     pub addresses: &'a [Address],
     /// Whether the user still wants to know.
@@ -88,7 +92,7 @@ impl Site<'_> {
         let mut last = None;
         // Some of several addresses may not accept.
         for address in self.addresses {
-            match exchange(address, &request, kind, self.patience(), self.interrupts) {
+            match exchange(address, self.peer, &request, kind, self.patience(), self.interrupts) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = Some(error),
             }
@@ -112,11 +116,16 @@ impl Site<'_> {
         Expect { api: self.plan.target.api, choices, reused: false }
     }
 
-    fn unreachable(&self, error: &std::io::Error) -> RunError {
-        RunError::Target(format!(
-            "{}: cannot connect ({error}): is the server running? --wait-ready 60s waits for it",
-            self.endpoint.url()
-        ))
+    fn unreachable(&self, error: &Unreached) -> RunError {
+        let url = self.endpoint.url();
+        RunError::Target(match error {
+            Unreached::Connect(error) => {
+                format!(
+                    "{url}: cannot connect ({error}): is the server running? --wait-ready 60s waits for it"
+                )
+            }
+            Unreached::Tls(failure) => format!("{url}: TLS failed ({failure}): {}", failure.remedy()),
+        })
     }
 
     /// Waits until the server answers anything at all but a 5xx.
@@ -162,7 +171,8 @@ impl Site<'_> {
             let mut request = Request::new();
             workload.probe(&head, nth, words, OUTPUT_TOKENS, &mut request);
             let kind = Kind::Stream(self.expect(workload.choices()));
-            let answer = exchange(address, &request.to_bytes(), kind, self.patience(), self.interrupts)
+            let bytes = request.to_bytes();
+            let answer = exchange(address, self.peer, &bytes, kind, self.patience(), self.interrupts)
                 .map_err(|error| self.unreachable(&error))?;
             match answer.reply.error {
                 None => answers.push((words, answer)),

@@ -4,6 +4,7 @@
 
 use super::RunError;
 use super::address::from_here;
+use super::certificates::server_side;
 use crate::plan::{Listen, Plan, SimPlan};
 use crate::report::Simulator;
 use crate::ring::Address;
@@ -11,15 +12,52 @@ use crate::sim::{Sim, SimConfig, SimHandle, SimReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// The simulator's configuration of a plan.
-#[must_use]
-pub fn config(plan: &SimPlan) -> SimConfig {
-    SimConfig {
+/// A simulator that runs.
+pub struct Running {
+    /// Its handle.
+    pub sim: SimHandle,
+    /// The certificate by which clients know it, PEM, where it speaks TLS.
+    pub certificate: Option<String>,
+}
+
+/// What is known of the only server, because we have started it.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// All addresses that it listens on.
+    pub addresses: Vec<Address>,
+    /// The certificate by which clients know it, PEM, where it speaks TLS.
+    pub certificate: Option<String>,
+}
+
+/// Starts the simulator of a plan.
+///
+/// # Errors
+/// A certificate or a key that cannot be used; and what keeps a simulator from starting.
+pub fn serve(plan: &SimPlan) -> Result<Running, RunError> {
+    let tls = plan.tls.as_ref().map(|tls| server_side(tls, &hosts(plan))).transpose()?;
+    let (secure, certificate) = tls.unzip();
+    let config = SimConfig {
         script: plan.script.clone(),
         addresses: plan.listen.iter().map(address).collect(),
         cpus: plan.cpus.clone(),
+        secure,
         log: plan.log.as_ref().map(PathBuf::from),
+    };
+    let sim = Sim::start(&config).map_err(|error| RunError::Own(error.to_string()))?;
+    Ok(Running { sim, certificate })
+}
+
+/// The names and addresses by which a simulator is asked for from this host.
+fn hosts(plan: &SimPlan) -> Vec<String> {
+    let listens = plan.listen.iter().map(address);
+    let listens = listens.filter_map(|address| Some(from_here(&address).tcp()?.ip().to_string()));
+    let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(Into::into).into();
+    for host in listens {
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
     }
+    hosts
 }
 
 fn address(place: &Listen) -> Address {
@@ -46,8 +84,8 @@ pub fn aim_at(sim: &SimHandle, plan: &mut Plan) -> Vec<Address> {
 }
 
 /// Starts the simulator of a plan, if it has one.
-pub fn start(plan: Option<&SimPlan>) -> Result<Option<SimHandle>, RunError> {
-    plan.map(|plan| Sim::start(&config(plan)).map_err(|error| RunError::Own(error.to_string()))).transpose()
+pub fn start(plan: Option<&SimPlan>) -> Result<Option<Running>, RunError> {
+    plan.map(serve).transpose()
 }
 
 /// Stops it and takes its account; what went wrong with it is added to `failures`.

@@ -2,13 +2,16 @@
 //!
 //! It must not send load.
 
+use super::certificates::peers;
 use super::probe::{Findings, Site};
+use super::simulator::Known;
 use super::{Interrupts, RunError, address};
 use crate::plan::{Endpoint, Plan};
 use crate::report;
 use crate::ring::Address;
 use crate::shard::Ways;
 use crate::time::Span;
+use crate::tls::Peer;
 use crate::wire::Api;
 use crate::workload::{TokenFit, Workload};
 use std::net::SocketAddr;
@@ -29,6 +32,8 @@ pub struct Target {
 pub struct Server {
     /// Where connections go, in turn; at least one place.
     pub addresses: Vec<Address>,
+    /// The server as TLS knows it; `None` = it is spoken to in the clear.
+    pub peer: Option<Peer>,
     /// What the probe found, if there was one.
     pub probe: Option<Findings>,
     /// What is to be said of its addresses.
@@ -40,41 +45,49 @@ impl Server {
     fn find(
         plan: &Plan,
         endpoint: &Endpoint,
-        known: Option<&[Address]>,
+        peer: Option<Peer>,
+        known: Option<&Known>,
         interrupts: &Interrupts,
     ) -> Result<Self, RunError> {
-        let all = known.map_or_else(|| address::resolve(endpoint), |known| Ok(known.to_vec()))?;
+        let all = known.map_or_else(|| address::resolve(endpoint), |known| Ok(known.addresses.clone()))?;
         let (addresses, mut notes) = address::reachable(all, &plan.client.sources, endpoint)?;
         if let Some(limit) = plan.target.wait_ready {
-            Site { plan, endpoint, addresses: &addresses, interrupts }.wait_ready(limit)?;
+            Site { plan, endpoint, peer: peer.as_ref(), addresses: &addresses, interrupts }
+                .wait_ready(limit)?;
         }
         let (addresses, silent) = address::answering(addresses);
         notes.extend(silent);
-        Ok(Self { addresses, probe: None, notes })
+        Ok(Self { addresses, peer, probe: None, notes })
+    }
+}
+
+impl Server {
+    fn site<'a>(&'a self, plan: &'a Plan, endpoint: &'a Endpoint, interrupts: &'a Interrupts) -> Site<'a> {
+        Site { plan, endpoint, peer: self.peer.as_ref(), addresses: &self.addresses, interrupts }
     }
 }
 
 impl Target {
     /// Looks at the servers of `plan`; requests of the run will be called `<run>-<index>`. `prompts` is the text of the
-    /// plan's file of prompts, if it has one; `known` are the addresses of the only server, where it is our own.
+    /// plan's file of prompts, if it has one; `known` is said of the only server, where it is our own.
     pub fn look(
         plan: &Plan,
         prompts: Option<&str>,
-        known: Option<&[Address]>,
+        known: Option<&Known>,
         run: &str,
         interrupts: &Interrupts,
     ) -> Result<Self, RunError> {
         address::check_sources(&plan.client.sources)?;
         let endpoints = &plan.target.endpoints;
-        let find = |endpoint| Server::find(plan, endpoint, known, interrupts);
-        let mut servers: Vec<Server> = endpoints.iter().map(find).collect::<Result<_, _>>()?;
+        let peers = peers(plan, known.and_then(|known| known.certificate.as_deref()))?;
+        let find = |(endpoint, peer)| Server::find(plan, endpoint, peer, known, interrupts);
+        let mut servers: Vec<Server> = endpoints.iter().zip(peers).map(find).collect::<Result<_, _>>()?;
         let model = model(plan, &servers, interrupts)?;
         let mut workload =
             plan.workload(&model, run, prompts).map_err(|error| RunError::Plan(error.to_string()))?;
         if plan.target.probe {
             for (endpoint, server) in endpoints.iter().zip(&mut servers) {
-                let site = Site { plan, endpoint, addresses: &server.addresses, interrupts };
-                let found = site.probe(&workload);
+                let found = server.site(plan, endpoint, interrupts).probe(&workload);
                 if interrupts.count() > 0 {
                     return Err(RunError::Interrupted);
                 }
@@ -149,7 +162,7 @@ fn sites<'a>(
     interrupts: &'a Interrupts,
 ) -> impl Iterator<Item = Site<'a>> {
     let each = plan.target.endpoints.iter().zip(servers);
-    each.map(move |(endpoint, server)| Site { plan, endpoint, addresses: &server.addresses, interrupts })
+    each.map(move |(endpoint, server)| server.site(plan, endpoint, interrupts))
 }
 
 /// What tells the tokens of words. One tokenizer serves one model: what the first server tells of it holds for all.

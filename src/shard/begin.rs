@@ -5,6 +5,7 @@
 use super::client::Client;
 use super::flight::Flight;
 use super::lines::Line;
+use super::outgoing::Outgoing;
 use super::source::Ask;
 use crate::record::{Asked, Timeline};
 use crate::ring::{Conn, Ring};
@@ -26,6 +27,7 @@ pub(super) fn unanswered(class: ErrorClass, detail: &str) -> Reply {
         finish_reason: None,
         counters: Counters::default(),
         retry_after_s: None,
+        retry_at_unix_s: None,
         reusable: false,
     }
 }
@@ -47,7 +49,7 @@ fn is_ours(errno: Errno) -> bool {
 
 impl Client {
     /// Begins the request of `ask`, which waited so long for the pool.
-    pub(super) fn begin(&mut self, ring: &mut Ring<Request>, ask: &Ask, waited: Option<Span>, now: Instant) {
+    pub(super) fn begin(&mut self, ring: &mut Ring<Outgoing>, ask: &Ask, waited: Option<Span>, now: Instant) {
         let request = self.outbox.take(&self.orders.workload, ask.due.index);
         let mut timeline = self.timeline(ask, self.orders.workload.asked_output_tokens(ask.due.index));
         if let Some(wait) = waited {
@@ -113,7 +115,7 @@ impl Client {
     /// Opens a connection for a request.
     pub(super) fn connect_for(
         &mut self,
-        ring: &mut Ring<Request>,
+        ring: &mut Ring<Outgoing>,
         flight: Flight,
         request: Request,
         now: Instant,
@@ -146,9 +148,9 @@ impl Client {
     }
 
     /// Sends a request on a connection that is up.
-    pub(super) fn carry(&mut self, ring: &mut Ring<Request>, conn: Conn, flight: Flight, request: Request) {
+    pub(super) fn carry(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, flight: Flight, request: Request) {
         self.deadlines.arm(conn.slot(), flight.deadline(&self.orders.timeouts).0);
         self.lines.put(conn, Line::Busy(flight));
-        ring.send(conn, request);
+        self.send_request(ring, conn, request);
     }
 }

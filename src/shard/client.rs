@@ -11,6 +11,8 @@ use super::later::Later;
 use super::lines::{Line, Lines};
 use super::measured::Measured;
 use super::outbox::Outbox;
+use super::outgoing::Outgoing;
+use super::sessions::{Handshakes, Sessions};
 use super::sinks::Sinks;
 use super::source::Ask;
 use super::ways::Ways;
@@ -20,8 +22,9 @@ use crate::record::{Bound, Finished, ShardGauge, Traffic, Window};
 use crate::ring::{Address, Conn, JobClass, Ring, Task};
 use crate::schedule::Schedule;
 use crate::time::{Instant, Phase, Span, StampClass};
+use crate::tls::Peer;
 use crate::wire::Api;
-use crate::workload::{Request, Workload};
+use crate::workload::Workload;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -36,6 +39,8 @@ pub struct Orders {
     pub workload: Workload,
     /// The ways to each server, in the order of their numbers; at least one.
     pub targets: Vec<Ways>,
+    /// Each server as TLS knows it; `None` = it is spoken to in the clear.
+    pub peers: Vec<Option<Peer>>,
     /// Whether requests share connections; else each has its own.
     pub reuse: bool,
     /// Whether what arrives is acknowledged at once.
@@ -97,6 +102,10 @@ pub struct Client {
     pub(super) outbox: Outbox,
     waiting: VecDeque<Waiting>,
     pub(super) lines: Lines,
+    /// Of those that speak TLS.
+    pub(super) sessions: Sessions,
+    /// Of each server, with tickets of this shard's own.
+    pub(super) peers: Vec<Option<Peer>>,
     /// Of each server.
     pub(super) idle: Vec<Idle<Conn>>,
     /// Of each server: connections begun, so that its ways are taken in turn.
@@ -151,6 +160,8 @@ impl Client {
             outbox: Outbox::default(),
             waiting: VecDeque::new(),
             lines: Lines::default(),
+            sessions: Sessions::default(),
+            peers: orders.peers.iter().map(|peer| peer.as_ref().map(Peer::alone)).collect(),
             idle: orders.targets.iter().map(|_| Idle::new(IDLE_LIMIT)).collect(),
             // Shards begin with different ways, for few connections to use many.
             turns: vec![usize::from(shard); orders.targets.len()],
@@ -209,7 +220,7 @@ impl Client {
     }
 
     /// Does the most overdue thing.
-    pub(super) fn step(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+    pub(super) fn step(&mut self, ring: &mut Ring<Outgoing>, now: Instant) -> Option<Task> {
         self.now = now;
         self.obey(ring);
         if self.measured.is_none() {
@@ -231,7 +242,7 @@ impl Client {
     }
 
     /// Takes the run's order, when it is a new one.
-    fn obey(&mut self, ring: &mut Ring<Request>) {
+    fn obey(&mut self, ring: &mut Ring<Outgoing>) {
         let order = self.orders.control.order();
         if order <= self.order {
             return;
@@ -254,7 +265,7 @@ impl Client {
         }
     }
 
-    fn preconnect(&mut self, ring: &mut Ring<Request>) -> Option<Task> {
+    fn preconnect(&mut self, ring: &mut Ring<Outgoing>) -> Option<Task> {
         if self.to_preconnect > 0 && self.preconnecting < OPENING_AT_ONCE {
             self.to_preconnect -= 1;
             // For the first requests of this shard, so that each server has what it will need.
@@ -271,7 +282,7 @@ impl Client {
 
     /// Opens a connection to a server that no request asks for yet. One that cannot be had now is asked for again when a
     /// request needs it, and its failure is that request's.
-    fn open_ahead(&mut self, ring: &mut Ring<Request>, target: u16) {
+    fn open_ahead(&mut self, ring: &mut Ring<Outgoing>, target: u16) {
         let (address, from) = self.next_way(target);
         if let Ok(conn) = ring.connect(address, from) {
             self.preconnecting += 1;
@@ -290,7 +301,7 @@ impl Client {
     }
 
     /// Begins the request that waits longest, or the next one that is due.
-    fn send_next(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+    fn send_next(&mut self, ring: &mut Ring<Outgoing>, now: Instant) -> Option<Task> {
         if self.has_room()
             && let Some(Waiting { ask, since }) = self.waiting.pop_front()
         {
@@ -320,7 +331,7 @@ impl Client {
     }
 
     /// Makes room for one more connection: where the pool is full, the longest idle of another server's goes.
-    pub(super) fn make_room(&mut self, ring: &mut Ring<Request>) {
+    pub(super) fn make_room(&mut self, ring: &mut Ring<Outgoing>) {
         while self.lines.open() >= self.most_connections {
             let longest = self.idle.iter_mut().filter(|idle| idle.since().is_some());
             let Some(conn) = longest.min_by_key(|idle| idle.since()).and_then(Idle::take_longest) else {
@@ -349,7 +360,7 @@ impl Client {
         Some(Task { class: JobClass::Timer, due })
     }
 
-    fn drop_stale(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+    fn drop_stale(&mut self, ring: &mut Ring<Outgoing>, now: Instant) -> Option<Task> {
         let stale = |(idle, target): (&mut Idle<Conn>, u16)| Some((idle.take_stale(now)?, target));
         let (Stale { conn, fresh }, target) = self.idle.iter_mut().zip(0..).find_map(stale)?;
         if matches!(self.lines.get(conn), Some(Line::Idle)) {
@@ -370,9 +381,22 @@ impl Client {
     }
 
     /// Closes a connection that carries nothing.
-    pub(super) fn hang_up(&mut self, ring: &mut Ring<Request>, conn: Conn) {
+    pub(super) fn hang_up(&mut self, ring: &mut Ring<Outgoing>, conn: Conn) {
         self.lines.take(conn);
+        self.close(ring, conn);
+    }
+
+    /// Closes a connection that is out of the table.
+    pub(super) fn close(&mut self, ring: &mut Ring<Outgoing>, conn: Conn) {
+        self.sessions.remove(conn);
         ring.close(conn);
+    }
+
+    /// A connection opened ahead is up.
+    pub(super) fn is_open(&mut self, conn: Conn, target: u16, now: Instant) {
+        self.preconnecting -= 1;
+        self.lines.put(conn, Line::Idle);
+        self.idle[usize::from(target)].put_fresh(conn, now);
     }
 
     /// A request is over: it is counted, and its row sent on.
@@ -406,6 +430,11 @@ impl Client {
     pub fn close_traffic(&mut self) {
         self.traffic.close();
         (self.sinks.traffic)(std::mem::take(&mut self.traffic));
+    }
+
+    /// How hands were shaken with servers that speak TLS.
+    pub fn handshakes(&self) -> &Handshakes {
+        &self.sessions.handshakes
     }
 
     /// What it counted; `None` when the run never started.

@@ -7,13 +7,14 @@ use super::client::Client;
 use super::flight::Flight;
 use super::later;
 use super::lines::Line;
+use super::outgoing::Outgoing;
 use super::source::Ask;
 use crate::record::{Finished, Record};
 use crate::ring::{Conn, Departure, End, JobClass, Read, Ring, Task};
 use crate::schedule::Due;
 use crate::time::{Instant, Span};
+use crate::tls::Failure;
 use crate::wire::{Closed, ErrorClass, Progress, Reply};
-use crate::workload::Request;
 use rustix::io::Errno;
 
 /// A close that crossed our request on its way is here within a round trip; no answer takes so long to be refused.
@@ -22,6 +23,9 @@ const STALE_WITHIN: Span = Span::from_s(1);
 impl Client {
     /// The first byte of the request on `conn` has left.
     pub(super) fn has_departed(&mut self, conn: Conn, departure: Departure) {
+        if self.sessions.get(conn).is_some_and(|secure| !secure.departed()) {
+            return;
+        }
         if let Some(Line::Busy(flight)) = self.lines.get(conn) {
             if flight.left().is_none() {
                 self.traffic.sent(conn.slot(), &flight.timeline, departure.before);
@@ -42,27 +46,33 @@ impl Client {
     /// A connection is up, or cannot be had.
     pub(super) fn has_connected(
         &mut self,
-        ring: &mut Ring<Request>,
+        ring: &mut Ring<Outgoing>,
         conn: Conn,
         result: Result<(), Errno>,
         now: Instant,
     ) {
         match (self.lines.take(conn), result) {
-            (Some(Line::Opening { target, .. }), Ok(())) => {
-                self.preconnecting -= 1;
-                self.lines.put(conn, Line::Idle);
-                self.idle[usize::from(target)].put_fresh(conn, now);
+            (Some(Line::Opening { target, until }), Ok(())) => {
+                if self.shakes_hands(ring, conn, target, now) {
+                    self.lines.put(conn, Line::Opening { target, until });
+                } else {
+                    self.is_open(conn, target, now);
+                }
             }
             (Some(Line::Opening { .. }), Err(_)) => {
                 self.preconnecting -= 1;
-                ring.close(conn);
+                self.close(ring, conn);
             }
             (Some(Line::Connecting(mut flight, request)), Ok(())) => {
-                flight.connected(now);
-                self.carry(ring, conn, flight, request);
+                if self.shakes_hands(ring, conn, flight.asked().target, now) {
+                    self.lines.put(conn, Line::Connecting(flight, request));
+                } else {
+                    flight.connected(now);
+                    self.carry(ring, conn, flight, request);
+                }
             }
             (Some(Line::Connecting(mut flight, request)), Err(errno)) => {
-                ring.close(conn);
+                self.close(ring, conn);
                 // The ports of this way are used up, and another may have some.
                 if errno == Errno::ADDRNOTAVAIL && flight.may_take_another_way(self.ways_of(&flight)) {
                     self.connect_for(ring, flight, request, now);
@@ -77,10 +87,19 @@ impl Client {
     }
 
     /// Bytes arrived on `conn`.
-    pub(super) fn has_read(&mut self, ring: &mut Ring<Request>, conn: Conn, read: Read<'_>) {
+    pub(super) fn has_read(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, read: Read<'_>) {
         if self.orders.quick_ack {
             ring.acknowledge(conn);
         }
+        if self.sessions.get(conn).is_some() {
+            self.has_read_sealed(ring, conn, read);
+        } else {
+            self.has_heard(ring, conn, read, false);
+        }
+    }
+
+    /// The server has said something on `conn`; `trails`: behind it in its read came what it is none of.
+    pub(super) fn has_heard(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, read: Read<'_>, trails: bool) {
         let Some(Line::Busy(flight)) = self.lines.get(conn) else {
             // Bytes that nobody asked for (a 408 of a server that is about to close): the connection cannot be trusted.
             if matches!(self.lines.get(conn), Some(Line::Idle)) {
@@ -99,7 +118,7 @@ impl Client {
             return;
         }
         let (before, refused) = (flight.timeline.latest_read(), flight.refused());
-        let (progress, tokens) = flight.read(read);
+        let (progress, tokens) = flight.read(read, trails);
         self.traffic.read(conn.slot(), &flight.timeline, read.arrival.stamp);
         let (kept, keeps) = flight.recount();
         let must_go = self.kept.changed(kept, keeps, self.in_flight);
@@ -130,7 +149,14 @@ impl Client {
     }
 
     /// The peer ended `conn`.
-    pub(super) fn has_ended(&mut self, ring: &mut Ring<Request>, conn: Conn, end: End, now: Instant) {
+    pub(super) fn has_ended(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, end: End, now: Instant) {
+        let session = self.sessions.get(conn).map(|secure| &secure.session);
+        if session.is_some_and(|session| !session.is_up()) {
+            let how = if end == End::Fin { "was closed" } else { "was reset" };
+            self.session_failed(ring, conn, &Failure::ended(how), now);
+            return;
+        }
+        let announced = session.is_none_or(|session| session.is_closed());
         let Some(Line::Busy(flight)) = self.lines.get(conn) else {
             self.hang_up(ring, conn);
             return;
@@ -139,16 +165,21 @@ impl Client {
             self.send_again(ring, conn, now);
             return;
         }
-        flight.closed(if end == End::Fin { Closed::Fin } else { Closed::Reset }, now);
+        let how = match end {
+            End::Fin if announced => Closed::Fin,
+            End::Fin => Closed::Unannounced,
+            End::Reset | End::Failed(_) => Closed::Reset,
+        };
+        flight.closed(how, now);
         self.end_flight(ring, conn, now);
     }
 
     /// The connection had died while it was idle, before a byte of the answer: the request goes out once more, on a fresh one.
-    fn send_again(&mut self, ring: &mut Ring<Request>, conn: Conn, now: Instant) {
+    fn send_again(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, now: Instant) {
         let Some(Line::Busy(flight)) = self.lines.take(conn) else {
             unreachable!("asked for a busy connection")
         };
-        ring.close(conn);
+        self.close(ring, conn);
         let request = self.outbox.again(&self.orders.workload, flight.asked().index);
         // If the fresh connection dies without a byte too, the class is still that of a stale one.
         let flight = flight.again(self.expect(true), now);
@@ -156,7 +187,7 @@ impl Client {
     }
 
     /// Looks at the connection whose timer came up.
-    pub(super) fn expire_next(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+    pub(super) fn expire_next(&mut self, ring: &mut Ring<Outgoing>, now: Instant) -> Option<Task> {
         let (slot, due) = self.deadlines.pop(now)?;
         let task = Some(Task { class: JobClass::Timer, due });
         let Some(conn) = self.lines.at(slot) else { return task };
@@ -171,6 +202,10 @@ impl Client {
                 if at > now {
                     self.deadlines.arm(slot, at);
                 } else {
+                    if self.sessions.get(conn).is_some_and(|secure| !secure.session.is_up()) {
+                        self.sessions.handshakes.failed += 1;
+                        flight.because("TCP was up, and the TLS handshake did not end");
+                    }
                     flight.closed(Closed::TimedOut(class), now);
                     self.end_flight(ring, conn, now);
                 }
@@ -181,7 +216,7 @@ impl Client {
     }
 
     /// Cancels everything in flight.
-    pub(super) fn cancel_all(&mut self, ring: &mut Ring<Request>) {
+    pub(super) fn cancel_all(&mut self, ring: &mut Ring<Outgoing>) {
         let now = self.now;
         for flight in self.later.take_all() {
             let (timeline, _, slot) = flight.into_parts();
@@ -200,7 +235,7 @@ impl Client {
     }
 
     /// The response on `conn` is over, one way or the other.
-    fn end_flight(&mut self, ring: &mut Ring<Request>, conn: Conn, at: Instant) {
+    pub(super) fn end_flight(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, at: Instant) {
         let flight = match self.lines.take(conn) {
             Some(Line::Busy(flight)) => flight,
             Some(Line::Connecting(flight, request)) => {
@@ -222,7 +257,7 @@ impl Client {
             idle.put(conn, self.now.max(at));
             self.lines.put(conn, Line::Idle);
         } else {
-            ring.close(conn);
+            self.close(ring, conn);
         }
         let Some(flight) = self.send_later(flight, &reply, self.now.max(at)) else { return };
         let (timeline, _, slot) = flight.into_parts();
@@ -245,7 +280,7 @@ impl Client {
     }
 
     /// Sends a refused request again that has waited long enough.
-    pub(super) fn send_refused(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+    pub(super) fn send_refused(&mut self, ring: &mut Ring<Outgoing>, now: Instant) -> Option<Task> {
         if !self.has_connection() {
             return None;
         }

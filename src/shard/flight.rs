@@ -2,10 +2,12 @@
 //!
 //! It must not touch the ring: what to do with the connection is the client's to decide.
 
+use crate::clock;
 use crate::plan::Timeouts;
 use crate::record::{Asked, Timeline};
 use crate::ring::{Departure, Read};
 use crate::time::{Arrival, Instant, Span, StampClass};
+use crate::tls::Failure;
 use crate::wire::{Closed, ErrorClass, Expect, Progress, Reply, Response};
 
 /// How long a body may stay open after `[DONE]`: servers send the zero chunk within microseconds, and a connection
@@ -43,6 +45,8 @@ pub struct Flight {
     sent_again: bool,
     /// Ways that had no port left.
     vain_ways: u16,
+    /// What the connection itself says of its failure.
+    why: Option<Box<str>>,
 }
 
 impl Flight {
@@ -63,6 +67,7 @@ impl Flight {
             reused: expect.reused,
             sent_again: false,
             vain_ways: 0,
+            why: None,
         }
     }
 
@@ -81,7 +86,7 @@ impl Flight {
     pub fn put_off(&mut self, expect: Expect) {
         self.timeline.refused();
         self.response = Response::new(expect);
-        (self.draining, self.left, self.is_sent, self.counted) = (None, None, false, 0);
+        (self.draining, self.left, self.is_sent, self.counted, self.why) = (None, None, false, 0, None);
         self.refusals = self.refusals.saturating_add(1);
     }
 
@@ -106,6 +111,24 @@ impl Flight {
         if self.refusals == 0 {
             self.timeline.connected(now);
         }
+    }
+
+    /// TCP was up at `since`, and its TLS is at `now`: what counts is the first try's.
+    pub fn secured(&mut self, since: Instant, now: Instant) {
+        if self.refusals == 0 {
+            self.timeline.secured(since, now);
+        }
+    }
+
+    /// TLS failed, so it did.
+    pub fn insecure(&mut self, failure: &Failure, now: Instant) {
+        self.because(&failure.to_string());
+        self.closed(Closed::Insecure, now);
+    }
+
+    /// What is to be said of its failure, where the response says nothing.
+    pub fn because(&mut self, why: &str) {
+        self.why = Some(why.into());
     }
 
     /// What was asked.
@@ -136,16 +159,26 @@ impl Flight {
 
     /// How it ended, once it did; and for how many seconds the server keeps an idle connection.
     pub fn reply(&self) -> (Reply, Option<u32>) {
-        (self.response.reply(), self.response.keep_alive_s())
+        let mut reply = self.response.reply();
+        if matches!(reply.error, Some(ErrorClass::Tls | ErrorClass::TimeoutConnect)) && reply.detail.is_none()
+        {
+            reply.detail.clone_from(&self.why);
+        }
+        if let Some(at) = reply.retry_at_unix_s.take() {
+            // The server did not tell its own time: ours, to the second.
+            let now = clock::unix_ns() / 1_000_000_000;
+            reply.retry_after_s = Some(u32::try_from(u64::from(at).saturating_sub(now)).unwrap_or(u32::MAX));
+        }
+        (reply, self.response.keep_alive_s())
     }
 
-    /// Takes one read; answers whether the response is over, and how many tokens it brought.
-    pub fn read(&mut self, read: Read<'_>) -> (Progress, u32) {
+    /// Takes one read, behind the bytes of which something `trails` that they are none of; answers whether the response is over, and how many tokens it brought.
+    pub fn read(&mut self, read: Read<'_>, trails: bool) -> (Progress, u32) {
         let timeline = &mut self.timeline;
         timeline.read(read.arrival, read.bytes.len());
         let mut tokens = 0;
         let progress = self.response.read(read.bytes, &mut |heard| tokens += timeline.hear(&heard));
-        if self.response.trails() {
+        if trails || self.response.trails() {
             timeline.trailed();
         }
         if progress == Progress::Draining && self.draining.is_none() {
@@ -283,7 +316,7 @@ mod tests {
 
     fn read(flight: &mut Flight, bytes: &[u8], stamp: Instant, earliest: Instant) -> Progress {
         let arrival = Arrival { stamp, earliest, class: StampClass::Software };
-        flight.read(Read { bytes, arrival }).0
+        flight.read(Read { bytes, arrival }, false).0
     }
 
     const EVENT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
@@ -381,6 +414,56 @@ mod tests {
         // The line end of its chunk is the event's own, whenever it comes.
         let (most, line_end) = event.split_at(event.len() - 2);
         assert_eq!(uncertainty(&[most, line_end]), exact);
+    }
+
+    #[test]
+    fn an_event_behind_which_a_record_was_begun_in_its_read_is_not_exact() {
+        for (trails, expected) in [(false, Span::ZERO), (true, Span::from_ms(2))] {
+            let mut flight = flight();
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+            read(&mut flight, head.as_bytes(), at_ms(10), at_ms(8));
+            let arrival = Arrival { stamp: at_ms(20), earliest: at_ms(18), class: StampClass::Software };
+            flight.read(Read { bytes: EVENT.as_bytes(), arrival }, trails);
+            flight.closed(Closed::Fin, at_ms(40));
+            let (timeline, response, _) = flight.into_parts();
+            assert_eq!(timeline.finish(response.reply(), at_ms(40)).first_uncertainty(), expected);
+        }
+    }
+
+    #[test]
+    fn a_refusal_that_names_an_instant_and_no_time_of_its_own_is_set_against_ours() {
+        let waits = |date: &str| {
+            let mut flight = flight();
+            let head = format!("HTTP/1.1 503 Busy\r\nRetry-After: {date}\r\nContent-Length: 0\r\n\r\n");
+            assert_eq!(read(&mut flight, head.as_bytes(), at_ms(30), at_ms(20)), Progress::Over);
+            flight.reply().0.retry_after_s
+        };
+        assert_eq!(waits("Sun, 06 Nov 1994 08:49:37 GMT"), Some(0), "it is over");
+        let far = waits("Fri, 01 Jan 2100 00:00:00 GMT").unwrap();
+        assert!(far > 86_400, "{far}");
+        assert_eq!(waits("soon"), None);
+    }
+
+    #[test]
+    fn what_tls_says_of_a_failure_is_its_detail_and_a_whole_answer_stays_one() {
+        let failure = crate::tls::Failure::ended("was closed");
+        let mut early = flight();
+        early.insecure(&failure, at_ms(5));
+        let reply = early.reply().0;
+        assert_eq!(
+            (reply.error, reply.detail.as_deref()),
+            (Some(ErrorClass::Tls), Some(failure.to_string().as_str()))
+        );
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+        let done = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+        for (body, error) in [(EVENT, Some(ErrorClass::Tls)), (done, None)] {
+            let mut late = flight();
+            read(&mut late, format!("{head}{body}").as_bytes(), at_ms(10), at_ms(8));
+            late.insecure(&failure, at_ms(20));
+            let reply = late.reply().0;
+            assert_eq!((reply.error, reply.detail.is_some()), (error, error.is_some()));
+            assert_eq!((reply.output_tokens, reply.reusable), (Some(1), false));
+        }
     }
 
     #[test]

@@ -3,21 +3,14 @@
 //! It must not decide anything.
 
 use super::client::Client;
+use super::outgoing::{Outgoing, Sealed};
 use crate::record::{Turn, Work, WorkClass};
-use crate::ring::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Ring, Task};
+use crate::ring::{Conn, Departure, End, Handler, Job, JobClass, Pass, Read, Ring, Task};
 use crate::time::{Instant, Span};
-use crate::workload::Request;
 use rustix::io::Errno;
-use std::io::IoSlice;
-
-impl Payload for Request {
-    fn slices<'a>(&'a self, into: &mut Vec<IoSlice<'a>>) {
-        self.slices(into);
-    }
-}
 
 impl Handler for Client {
-    type Payload = Request;
+    type Payload = Outgoing;
 
     fn wake(&self) -> Option<Instant> {
         Some(self.next_wake())
@@ -27,16 +20,16 @@ impl Handler for Client {
         self.in_flight > 0
     }
 
-    fn tick(&mut self, ring: &mut Ring<Request>, now: Instant) -> Option<Task> {
+    fn tick(&mut self, ring: &mut Ring<Outgoing>, now: Instant) -> Option<Task> {
         self.step(ring, now)
     }
 
-    fn accepted(&mut self, ring: &mut Ring<Request>, conn: Conn, _now: Instant) {
+    fn accepted(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, _now: Instant) {
         // A client listens nowhere.
         ring.close(conn);
     }
 
-    fn connected(&mut self, ring: &mut Ring<Request>, conn: Conn, result: Result<(), Errno>, now: Instant) {
+    fn connected(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, result: Result<(), Errno>, now: Instant) {
         self.now = now;
         self.has_connected(ring, conn, result, now);
     }
@@ -45,19 +38,28 @@ impl Handler for Client {
         self.has_departed(conn, departure);
     }
 
-    fn sent(&mut self, _ring: &mut Ring<Request>, conn: Conn, payload: Request, result: Result<(), Errno>) {
-        if result.is_ok() {
+    fn sent(&mut self, _ring: &mut Ring<Outgoing>, conn: Conn, payload: Outgoing, result: Result<(), Errno>) {
+        let carried_request = match payload {
+            Outgoing::Request(request) => {
+                self.outbox.put_back(request);
+                true
+            }
+            Outgoing::Sealed(Sealed { bytes, carries_request }) => {
+                self.sessions.put_back(bytes);
+                carries_request
+            }
+        };
+        // A failed send is told by the connection's end too; what the server said before it (an early 413) comes first.
+        if result.is_ok() && carried_request {
             self.has_sent(conn);
         }
-        // A failed send is told by the connection's end too; what the server said before it (an early 413) comes first.
-        self.outbox.put_back(payload);
     }
 
-    fn read(&mut self, ring: &mut Ring<Request>, conn: Conn, read: Read<'_>) {
+    fn read(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, read: Read<'_>) {
         self.has_read(ring, conn, read);
     }
 
-    fn ended(&mut self, ring: &mut Ring<Request>, conn: Conn, end: End, now: Instant) {
+    fn ended(&mut self, ring: &mut Ring<Outgoing>, conn: Conn, end: End, now: Instant) {
         self.now = now;
         self.has_ended(ring, conn, end, now);
     }

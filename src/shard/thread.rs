@@ -5,6 +5,7 @@
 use super::client::{Client, Orders};
 use super::control::Standing;
 use super::measured::Measured;
+use super::sessions::Handshakes;
 use super::sinks::Sinks;
 use crate::clock::{self, CpuTimes};
 use crate::plan::Waiting;
@@ -55,6 +56,8 @@ pub struct Outcome {
     pub cpu_time: Span,
     /// The same, split by the kernel's own accounting, where it tells.
     pub cpu_times: Option<CpuTimes>,
+    /// How hands were shaken with servers that speak TLS.
+    pub handshakes: Handshakes,
     /// The failed assertion that ended it, if one did: what it counted until then stands.
     pub died: Option<String>,
 }
@@ -101,6 +104,7 @@ impl Shard {
         Ok(Outcome {
             number,
             cpu,
+            handshakes: client.handshakes().clone(),
             measured: client.into_measured(),
             counters: core.pump().ring().counters(),
             paths: core.pump().ring().survey(),

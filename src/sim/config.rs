@@ -4,6 +4,7 @@
 
 use crate::ring::{Address, CoreError, RingConfig, RingError};
 use crate::script::Script;
+use crate::tls::ServerSide;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -17,6 +18,8 @@ pub struct SimConfig {
     pub addresses: Vec<Address>,
     /// The CPU of each shard; empty = one shard that is pinned nowhere.
     pub cpus: Vec<usize>,
+    /// How it speaks TLS; `None` = in the clear.
+    pub secure: Option<ServerSide>,
     /// File for the log of the truth.
     pub log: Option<PathBuf>,
 }
@@ -27,6 +30,7 @@ impl Default for SimConfig {
             script: Script::default(),
             addresses: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()],
             cpus: Vec::new(),
+            secure: None,
             log: None,
         }
     }

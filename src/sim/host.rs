@@ -8,6 +8,7 @@ use super::report::{ShardReport, empty_histogram};
 use crate::ring::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Ring, Task};
 use crate::script::{Meter, Server, Step, Then};
 use crate::time::{Instant, Span};
+use crate::tls::{ServerSide, Session};
 use hdrhistogram::Histogram;
 use rustix::io::Errno;
 use std::io::IoSlice;
@@ -30,9 +31,12 @@ const POOLED_BYTES: usize = 8 * 1024;
 /// One shard of the simulator.
 pub(super) struct Host {
     server: Server,
+    secure: Option<ServerSide>,
     ledger: Option<Ledger>,
     step: Step,
     pool: Vec<Vec<u8>>,
+    /// What a read meant, once it was opened.
+    plain: Vec<u8>,
     /// By slot.
     lines: Vec<Option<Line>>,
     wake: Option<Instant>,
@@ -44,12 +48,14 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(server: Server, ledger: Option<Ledger>) -> Self {
+    pub(super) fn new(server: Server, secure: Option<ServerSide>, ledger: Option<Ledger>) -> Self {
         Self {
             server,
+            secure,
             ledger,
             step: Step::default(),
             pool: Vec::new(),
+            plain: Vec::new(),
             lines: Vec::new(),
             wake: None,
             connections: 0,
@@ -98,16 +104,56 @@ impl Host {
         if self.step.bytes.is_empty() {
             line.notes(&mut self.step, self.ledger.as_ref());
         } else {
-            let fresh = self.pool.pop().unwrap_or_default();
-            let bytes = std::mem::replace(&mut self.step.bytes, fresh);
+            let mut fresh = self.pool.pop().unwrap_or_default();
+            if let Some(session) = &mut line.session {
+                session.seal(&[IoSlice::new(&self.step.bytes)], &mut fresh);
+                if self.step.then == Then::Close {
+                    session.close();
+                    session.output(&mut fresh);
+                }
+                self.step.bytes.clear();
+            } else {
+                std::mem::swap(&mut fresh, &mut self.step.bytes);
+            }
             line.sends(&mut self.step);
-            ring.send(conn, Parcel(bytes));
+            ring.send(conn, Parcel(fresh));
         }
         if self.step.then != Then::Stay {
             line.then = self.step.then;
             if line.sending == 0 {
                 self.hang_up(ring, conn);
             }
+        }
+    }
+
+    /// Opens what arrived, answers what is the session's own, and hands the rest on.
+    fn read_secure(&mut self, ring: &mut Ring<Parcel>, conn: Conn, read: Read<'_>) {
+        let Some(line) =
+            self.lines.get_mut(conn.slot()).and_then(Option::as_mut).filter(|line| line.conn == conn)
+        else {
+            return;
+        };
+        let Some(session) = &mut line.session else { unreachable!("a secure server has sessions") };
+        self.plain.clear();
+        let plain = &mut self.plain;
+        let received = session.receive(read.bytes, &mut |meant| plain.extend_from_slice(meant));
+        let mut output = self.pool.pop().unwrap_or_default();
+        session.output(&mut output);
+        if output.is_empty() {
+            self.pool.push(output);
+        } else {
+            line.sends_unasked();
+            ring.send(conn, Parcel(output));
+        }
+        if received.is_err() {
+            // A stranger, or a peer that speaks no TLS: after the alert there is nothing more to say.
+            line.then = Then::Close;
+            self.server.gone(conn.slot(), read.arrival.stamp);
+            if line.sending == 0 {
+                self.hang_up(ring, conn);
+            }
+        } else if !self.plain.is_empty() {
+            self.server.read(conn.slot(), &self.plain, read.arrival.stamp);
         }
     }
 
@@ -146,7 +192,8 @@ impl Handler for Host {
         if slot >= self.lines.len() {
             self.lines.resize_with(slot + 1, || None);
         }
-        if let Some(old) = self.lines[slot].replace(Line::new(conn)) {
+        let session = self.secure.as_ref().map(ServerSide::session).map(Box::<Session>::new);
+        if let Some(old) = self.lines[slot].replace(Line::new(conn, session)) {
             // The ring gave the slot away: the old line is gone for good.
             self.server.gone(slot, now);
             old.close(self.ledger.as_ref());
@@ -186,7 +233,11 @@ impl Handler for Host {
     }
 
     fn read(&mut self, ring: &mut Ring<Parcel>, conn: Conn, read: Read<'_>) {
-        self.server.read(conn.slot(), read.bytes, read.arrival.stamp);
+        if self.secure.is_some() {
+            self.read_secure(ring, conn, read);
+        } else {
+            self.server.read(conn.slot(), read.bytes, read.arrival.stamp);
+        }
         self.perform_all(ring, read.arrival.stamp);
     }
 

@@ -6,6 +6,7 @@ use super::ledger::{Event, Ledger, Row};
 use crate::ring::{Conn, Departure};
 use crate::script::{Mark, Step, Then};
 use crate::time::Instant;
+use crate::tls::Session;
 use std::collections::VecDeque;
 
 /// One connection.
@@ -16,6 +17,8 @@ pub(super) struct Line {
     pub(super) sending: u32,
     /// What follows the last of them.
     pub(super) then: Then,
+    /// Seals what is sent and opens what arrives, where the server speaks TLS.
+    pub(super) session: Option<Box<Session>>,
     /// Sends the kernel has not been asked for yet, oldest first.
     departing: VecDeque<Departing>,
     row: Option<Box<Row>>,
@@ -30,8 +33,14 @@ struct Departing {
 }
 
 impl Line {
-    pub(super) const fn new(conn: Conn) -> Self {
-        Self { conn, sending: 0, then: Then::Stay, departing: VecDeque::new(), row: None }
+    pub(super) const fn new(conn: Conn, session: Option<Box<Session>>) -> Self {
+        Self { conn, sending: 0, then: Then::Stay, session, departing: VecDeque::new(), row: None }
+    }
+
+    /// Something is about to be sent that no step asked for: a part of a handshake, an alert.
+    pub(super) fn sends_unasked(&mut self) {
+        self.sending += 1;
+        self.departing.push_back(Departing { planned: None, marks: Vec::new() });
     }
 
     /// A step is about to be sent.

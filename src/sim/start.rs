@@ -10,6 +10,7 @@ use crate::clock;
 use crate::ring::{Address, Coalesce, Core, PortUse, PumpConfig, RingConfig};
 use crate::script::{Meter, Script, Seat, Server};
 use crate::time::Span;
+use crate::tls::ServerSide;
 use crossbeam_channel::{Sender, bounded};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -56,6 +57,7 @@ impl Sim {
             let (told, listening) = bounded(1);
             let seat = Shard {
                 script: config.script.clone(),
+                secure: config.secure.clone(),
                 seat: Seat {
                     shard,
                     shards: count,
@@ -137,6 +139,7 @@ impl Drop for SimHandle {
 /// What a shard's thread is given.
 struct Shard {
     script: Script,
+    secure: Option<ServerSide>,
     seat: Seat,
     cpu: Option<usize>,
     addresses: Vec<Address>,
@@ -150,7 +153,7 @@ impl Shard {
     fn serve(self, told: &Sender<Result<Vec<Address>, SimError>>) -> ShardReport {
         let meters = Arc::clone(&self.seat.meters);
         let shard = self.seat.shard;
-        let mut host = Host::new(Server::new(self.script, self.seat), self.ledger);
+        let mut host = Host::new(Server::new(self.script, self.seat), self.secure, self.ledger);
         let pump = PumpConfig {
             // A server answers at once: gathering would make it late.
             coalesce: Coalesce::Never,

@@ -37,6 +37,8 @@ pub enum Closed {
     Reset,
     /// A FIN that TLS did not announce (no close_notify).
     Unannounced,
+    /// TLS failed: the peer cannot be trusted, or broke the protocol.
+    Insecure,
     /// Our own timer fired: of this class if the response was not complete yet.
     TimedOut(ErrorClass),
     /// We gave it up.
@@ -45,4 +47,34 @@ pub enum Closed {
     Unasked,
     /// There is no memory for what it has not finished: it and others keep too much ([`super::Response::kept`]).
     Crowded,
+}
+
+impl Closed {
+    /// The class of a response that it ends before its head was whole: `bare` = before its first byte.
+    pub(super) const fn in_head(self, bare: bool, reused: bool) -> ErrorClass {
+        match self {
+            Self::TimedOut(class) => class,
+            Self::Unasked => ErrorClass::HttpProtocol,
+            Self::Cancelled => ErrorClass::Cancelled,
+            Self::Crowded => ErrorClass::HeadTooLarge,
+            Self::Insecure => ErrorClass::Tls,
+            _ if bare && reused => ErrorClass::StaleConnection,
+            Self::Reset => ErrorClass::Reset,
+            Self::Fin | Self::Unannounced if bare => ErrorClass::EofBeforeHead,
+            Self::Fin | Self::Unannounced => ErrorClass::TruncatedHead,
+        }
+    }
+
+    /// The class of a response that it ends in the middle of its body.
+    pub(super) const fn in_body(self) -> ErrorClass {
+        match self {
+            Self::Fin | Self::Unannounced => ErrorClass::TruncatedBody,
+            Self::Reset => ErrorClass::Reset,
+            Self::Insecure => ErrorClass::Tls,
+            Self::TimedOut(class) => class,
+            Self::Unasked => ErrorClass::HttpProtocol,
+            Self::Cancelled => ErrorClass::Cancelled,
+            Self::Crowded => ErrorClass::EventTooLarge,
+        }
+    }
 }

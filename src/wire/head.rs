@@ -3,6 +3,7 @@
 //! It must not judge a status, nor read a body.
 
 use super::body::Framing;
+use super::retry_after::RetryAfter;
 
 /// No server we know sends 64 headers; those behind some gateways do.
 const USUAL_HEADERS: usize = 64;
@@ -22,8 +23,8 @@ pub(super) struct Head {
     pub(super) coding: Coding,
     /// Seconds that the server keeps an idle connection.
     pub(super) keep_alive_s: Option<u32>,
-    /// Seconds after which the server wants to be asked again (RFC 9110, 10.2.3); a date is not read.
-    pub(super) retry_after_s: Option<u32>,
+    /// When the server wants to be asked again.
+    pub(super) retry_after: Option<RetryAfter>,
     /// Where a redirect leads.
     pub(super) location: Option<Box<str>>,
 }
@@ -136,10 +137,11 @@ fn read(status: u16, http_1_1: bool, headers: &[httparse::Header<'_>]) -> Parsed
         media: Media::Unsaid,
         coding: Coding::Identity,
         keep_alive_s: None,
-        retry_after_s: None,
+        retry_after: None,
         location: None,
     };
     let (mut length, mut lengths_differ) = (None, false);
+    let (mut retry_after, mut date) = (None, None);
     let (mut chunked, mut transfer_coded) = (false, false);
     for header in headers.iter() {
         let value = header.value.trim_ascii();
@@ -171,7 +173,9 @@ fn read(status: u16, http_1_1: bool, headers: &[httparse::Header<'_>]) -> Parsed
             let timeout = timeout.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
             head.keep_alive_s = timeout.or(head.keep_alive_s);
         } else if is("retry-after") {
-            head.retry_after_s = decimal(value).map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
+            retry_after = Some(value);
+        } else if is("date") {
+            date = Some(value);
         } else if is("content-type") {
             head.media = media(value);
         } else if is("content-encoding") {
@@ -187,6 +191,7 @@ fn read(status: u16, http_1_1: bool, headers: &[httparse::Header<'_>]) -> Parsed
             head.location = Some(String::from_utf8_lossy(value).into());
         }
     }
+    head.retry_after = retry_after.and_then(|value| RetryAfter::read(value, date));
     if transfer_coded {
         head.coding = Coding::Unsupported("a transfer coding other than chunked".into());
     }
@@ -215,7 +220,7 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|part| !part.is_empty())
 }
 
-fn decimal(digits: &[u8]) -> Option<u64> {
+pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
@@ -255,11 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_read_in_seconds() {
-        assert_eq!(with("Retry-After: 7").retry_after_s, Some(7));
-        assert_eq!(with("retry-after:  99999999999 ").retry_after_s, Some(u32::MAX));
-        assert_eq!(with("Retry-After: Fri, 31 Dec 1999 23:59:59 GMT").retry_after_s, None);
-        assert_eq!(with("A: b").retry_after_s, None);
+    fn retry_after_is_read_in_seconds_or_as_a_date_beside_the_responses_own() {
+        let in_s = |header: &str| with(header).retry_after.and_then(RetryAfter::in_s);
+        assert_eq!(in_s("Retry-After: 7"), Some(7));
+        assert_eq!(in_s("retry-after:  99999999999 "), Some(u32::MAX));
+        let date = "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT";
+        assert_eq!(with(date).retry_after, Some(RetryAfter::AtUnixS(946_684_799)));
+        assert_eq!(in_s(&format!("{date}\r\nDate: Fri, 31 Dec 1999 23:59:49 GMT")), Some(10));
+        assert_eq!(in_s(&format!("Date: Fri, 31 Dec 1999 23:59:49 GMT\r\n{date}")), Some(10));
+        assert_eq!(with("A: b").retry_after, None);
     }
 
     #[test]

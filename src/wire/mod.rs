@@ -15,6 +15,7 @@ mod openai;
 mod outcome;
 mod request;
 mod response;
+mod retry_after;
 mod sse;
 mod stream;
 mod tally;

@@ -267,6 +267,8 @@ pub struct Reply {
     pub counters: Counters,
     /// Seconds after which a server that refused wants to be asked again (`Retry-After`), where it says so.
     pub retry_after_s: Option<u32>,
+    /// The same where it names an instant, in seconds since 1970, and not its own time: whoever has a clock tells the seconds.
+    pub retry_at_unix_s: Option<u32>,
     /// Whether the connection may carry another request.
     pub reusable: bool,
 }

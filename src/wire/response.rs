@@ -7,6 +7,7 @@ use super::content::{self, Content};
 use super::gzip::Gunzip;
 use super::head::{self, Coding, Head, HeadEnd, Parsed};
 use super::openai::Event;
+use super::retry_after::RetryAfter;
 use super::sse::{Sse, has_more_than_line_ends};
 use super::stream::{Failure, Stream};
 use super::{Closed, Counters, ErrorClass, Expect, Heard, Listener, Progress};
@@ -34,7 +35,7 @@ pub struct Response {
     /// Bytes read since the outcome was known.
     drained: usize,
     keep_alive_s: Option<u32>,
-    retry_after_s: Option<u32>,
+    retry_after: Option<RetryAfter>,
     status: Option<u16>,
     expect: Expect,
     unary: bool,
@@ -74,7 +75,7 @@ impl Response {
             reads: 0,
             drained: 0,
             keep_alive_s: None,
-            retry_after_s: None,
+            retry_after: None,
             status: None,
             expect,
             unary: false,
@@ -129,15 +130,7 @@ impl Response {
                     "an answer came before its request was sent",
                 ));
             }
-            Phase::Head => self.fail(Failure::new(match how {
-                Closed::TimedOut(class) => class,
-                Closed::Cancelled | Closed::Unasked => ErrorClass::Cancelled,
-                Closed::Crowded => ErrorClass::HeadTooLarge,
-                _ if self.bytes == 0 && self.expect.reused => ErrorClass::StaleConnection,
-                Closed::Reset => ErrorClass::Reset,
-                Closed::Fin | Closed::Unannounced if self.bytes == 0 => ErrorClass::EofBeforeHead,
-                Closed::Fin | Closed::Unannounced => ErrorClass::TruncatedHead,
-            })),
+            Phase::Head => self.fail(Failure::new(how.in_head(self.bytes == 0, self.expect.reused))),
             Phase::Body if self.framing == Framing::UntilClose && how == Closed::Fin => self.end_clean(hear),
             Phase::Body => self.end_dirty(how),
         }
@@ -191,7 +184,7 @@ impl Response {
         self.status = Some(head.status);
         self.framing = head.framing;
         self.persistent = head.persistent;
-        (self.keep_alive_s, self.retry_after_s) = (head.keep_alive_s, head.retry_after_s);
+        (self.keep_alive_s, self.retry_after) = (head.keep_alive_s, head.retry_after);
         hear.heard(Heard::Head { status: head.status });
         let refusal = content::refusal(head.status);
         self.content = Content::promised(refusal, head.media, self.unary);
@@ -358,13 +351,7 @@ impl Response {
     fn end_dirty(&mut self, how: Closed) {
         self.phase = Phase::Over;
         self.whole = false;
-        let class = match how {
-            Closed::Fin | Closed::Unannounced => ErrorClass::TruncatedBody,
-            Closed::Reset => ErrorClass::Reset,
-            Closed::TimedOut(class) => class,
-            Closed::Cancelled | Closed::Unasked => ErrorClass::Cancelled,
-            Closed::Crowded => ErrorClass::EventTooLarge,
-        };
+        let class = how.in_body();
         match self.content {
             Content::Unary => self.fail(Failure::new(class)),
             // Words that are cut say nothing.

@@ -43,6 +43,7 @@ pub fn reply(tokens: u64, error: Option<ErrorClass>) -> Reply {
         finish_reason: None,
         counters: Counters::default(),
         retry_after_s: None,
+        retry_at_unix_s: None,
         reusable: true,
     }
 }

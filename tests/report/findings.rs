@@ -70,6 +70,7 @@ fn finish(index: u64, recorder: &mut Recorder) {
         finish_reason: None,
         counters: Counters { no_done: index.is_multiple_of(2), ..Counters::default() },
         retry_after_s: None,
+        retry_at_unix_s: None,
         reusable: true,
     };
     recorder.finish(&timeline.finish(reply, after(36_000)));

@@ -4,7 +4,7 @@ use lowrho::report::{
     Blame, Check, Distribution, Ended, Estimate, Failure, Good, Held, ImaginedClient, JobAudit, Latency,
     Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Quantiles, Reason, Reported,
     SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary,
-    Target, TargetSection, Tcp, Throughput, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WentAway,
+    Target, TargetSection, Tcp, Throughput, Tls, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WentAway,
     WithFailures,
 };
 use serde_json::json;
@@ -72,6 +72,7 @@ fn section(rate: f64, requests: u64) -> Section {
             e2e_end_ns: around(requests, 95_781 * us),
             head_ns: around(requests, 20_040 * us),
             connect_ns: around(12, 90 * us),
+            handshake_ns: Distribution::default(),
             pool_wait_ns: Distribution::default(),
         },
         ntpot: Ntpot {
@@ -458,6 +459,14 @@ pub fn broken() -> Summary {
         },
     ];
     client.caveats = vec!["the simulator shares this core with the client".into()];
+    client.tls = Some(Tls {
+        verified: true,
+        trust: "the authorities that this host trusts".into(),
+        handshakes: 1_204,
+        resumed: 31,
+        failed: 2,
+        spoken: [("TLSv1_3 TLS13_AES_256_GCM_SHA384".to_owned(), 1_204)].into(),
+    });
     let mut busy = shard(1, 0.931);
     busy.waits.pollaczek_khinchine = Wait { mean_ns: Some(74_000), holds: Some(false) };
     busy.failed = Some("assertion failed: a stream has a connection".into());

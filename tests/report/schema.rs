@@ -52,7 +52,7 @@ fn the_keys_are_the_published_ones_in_their_order() {
     assert_eq!(
         keys(&value["latency"]),
         "ttft_ns ttft_due_ns ttfe_ns ttfo_ns itl_ns stall_ns tpot_ns ntpot_ns ntpot_sent_ns ntpot_waiting_ns \
-         ntpot_decoding_ns e2e_ns e2e_due_ns e2e_done_ns e2e_end_ns head_ns connect_ns pool_wait_ns"
+         ntpot_decoding_ns e2e_ns e2e_due_ns e2e_done_ns e2e_end_ns head_ns connect_ns handshake_ns pool_wait_ns"
     );
     assert_eq!(
         keys(&value["latency"]["ttft_ns"]),
@@ -60,6 +60,7 @@ fn the_keys_are_the_published_ones_in_their_order() {
     );
     assert_eq!(keys(&value["latency"]["ttft_ns"]["with_failures"]), "p50 p90 p95 p99 p99_9");
     assert!(keys(&value["client"]).starts_with("verdict reasons"));
+    assert!(keys(&value["client"]).ends_with("stamps tls surroundings shards"));
     assert!(keys(&value["server"]).starts_with("kept_up in_flight_slope"));
     assert_eq!(
         keys(&value["stages"][0]),
@@ -79,9 +80,14 @@ fn a_summary_survives_its_text() {
 #[test]
 fn a_summary_from_before_a_key_was_added_is_read() {
     let mut value: Value = serde_json::from_str(&sample::steady().to_json()).unwrap();
-    for (parent, key) in
-        [("", "ntpot"), ("/stages/0", "ntpot"), ("/latency", "ntpot_waiting_ns"), ("/load", "retried")]
-    {
+    for (parent, key) in [
+        ("", "ntpot"),
+        ("/stages/0", "ntpot"),
+        ("/latency", "ntpot_waiting_ns"),
+        ("/load", "retried"),
+        ("/client", "tls"),
+        ("/latency", "handshake_ns"),
+    ] {
         assert!(value.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(key).is_some());
     }
     let read = Summary::from_json(&value.to_string()).unwrap();

@@ -13,5 +13,6 @@ mod hostile;
 mod program;
 mod refusals;
 mod refused;
+mod secure;
 mod sweeps;
 mod targets;

@@ -12,6 +12,8 @@ const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCont
     data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n\
     data: [DONE]\n\n";
 const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\nContent-Length: 4\r\n\r\nbusy";
+const AT_A_DATE: &str = "HTTP/1.1 429 Too Many Requests\r\nDate: Sun, 06 Nov 1994 08:49:30 GMT\r\n\
+    Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 5\r\n\r\nlater";
 const LATER: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 5\r\n\r\nlater";
 
 /// Reads one request whole; `None` when the client is gone.
@@ -160,4 +162,12 @@ fn an_early_answer_is_heard_and_its_connection_not_used_again_while_the_body_is_
             (&413.into(), &false.into(), &0.into())
         );
     }
+}
+
+#[test]
+fn a_retry_after_may_be_a_date_which_is_set_against_the_servers_own() {
+    let folder = Folder::new();
+    let url = server(|_| AT_A_DATE);
+    measured(&folder, &format!("--url {url} --concurrency 1 --requests 3"));
+    assert!(folder.rows().iter().all(|row| row["error"] == "http_429" && row["retry_after_s"] == 7));
 }

@@ -8,11 +8,11 @@ use std::process::{Child, Stdio};
 const FAST: &str = "--ttft 1ms";
 
 /// A simulator in a process of its own, which ends with it.
-struct Server(Child);
+pub struct Server(Child);
 
 impl Server {
     /// Listens at `place`, and answers when this returns.
-    fn start(folder: &Folder, place: &str, more: &str) -> Self {
+    pub fn start(folder: &Folder, place: &str, more: &str) -> Self {
         let mut command = lowrho(folder);
         command.args(["sim", "--listen", place, "--itl", "0s"]).args(more.split_whitespace());
         let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -33,11 +33,11 @@ impl Drop for Server {
 }
 
 /// A port of an address that nobody listens on now.
-fn free(ip: &str) -> String {
+pub fn free(ip: &str) -> String {
     std::net::TcpListener::bind((ip, 0)).unwrap().local_addr().unwrap().to_string()
 }
 
-fn good_summary(folder: &Folder, arguments: &str) -> Value {
+pub fn good_summary(folder: &Folder, arguments: &str) -> Value {
     let output = run(folder, arguments);
     assert_eq!(output.status.code(), Some(0), "{}\n{}", text(&output.stderr), text(&output.stdout));
     folder.summary()

@@ -3,6 +3,7 @@
 mod client;
 mod faults;
 mod log;
+mod secure;
 mod serving;
 
 use lowrho::script::{Latencies, Script};

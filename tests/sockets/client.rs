@@ -6,6 +6,7 @@ use lowrho::record::{Record, ShardGauge, Traffic};
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
 use lowrho::shard::{Control, Order, Orders, Shard, Sinks, Standing, Ways, windows};
 use lowrho::time::{Span, StampClass};
+use lowrho::tls::Peer;
 use lowrho::wire::{Api, Common, Method, RequestHead};
 use lowrho::workload::{PromptForm, Source, Workload, WorkloadSpec};
 use std::net::SocketAddr;
@@ -50,7 +51,7 @@ fn timeouts(case: &Case) -> Timeouts {
     let wants = |class: &str| (case.expect.error_class.as_deref() == Some(class)).then(|| Span::from_ms(150));
     Timeouts {
         total: Span::from_s(8),
-        connect: Span::from_s(5),
+        connect: wants("timeout_connect").unwrap_or(Span::from_s(5)),
         first_byte: wants("timeout_first_byte"),
         first_token: wants("timeout_first_token"),
         idle: wants("timeout_idle"),
@@ -58,7 +59,8 @@ fn timeouts(case: &Case) -> Timeouts {
 }
 
 /// Sends the case's request (after another, where its connection is to be a reused one); the records, in order.
-pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
+/// `peer`: the server as TLS knows it, where it speaks that.
+pub fn drive(case: &Case, address: SocketAddr, peer: Option<Peer>) -> Vec<Record> {
     let api = if case.api == "completions" { Api::Completions } else { Api::Chat };
     let requests = 1 + u64::from(case.reused);
     let load = Load::Closed { slots: Ramp::Flat(1.0), ramp: Span::ZERO, think: THINK.parse().unwrap() };
@@ -71,6 +73,7 @@ pub fn drive(case: &Case, address: SocketAddr) -> Vec<Record> {
         schedule,
         workload: workload(case, api, address),
         targets: vec![Ways::new(vec![address.into()], &[])],
+        peers: vec![peer],
         reuse: true,
         quick_ack: false,
         api,

@@ -9,4 +9,5 @@ mod differential;
 mod invariants;
 mod mutations;
 mod replay;
+mod sealed;
 mod slow;

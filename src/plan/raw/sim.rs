@@ -44,6 +44,21 @@ pub struct SimOptions {
     /// Seed of everything random in the simulator
     #[arg(id = "sim-seed", long = "sim-seed", value_name = "N")]
     pub seed: Option<Text>,
+    /// Speak TLS, with a certificate of its own making
+    #[arg(id = "sim-tls", long = "sim-tls", value_name = "BOOL")]
+    pub tls: Option<bool>,
+    /// Write that certificate (PEM) to this file, for clients to trust
+    #[arg(id = "sim-tls-cert-out", long = "sim-tls-cert-out", value_name = "FILE")]
+    pub tls_cert_out: Option<Text>,
+    /// Speak TLS with this certificate (PEM; those that vouch for it behind it)
+    #[arg(id = "sim-tls-cert", long = "sim-tls-cert", value_name = "FILE")]
+    pub tls_cert: Option<Text>,
+    /// Its private key (PEM, not encrypted) [default: in the certificate's own file]
+    #[arg(id = "sim-tls-key", long = "sim-tls-key", value_name = "FILE")]
+    pub tls_key: Option<Text>,
+    /// Serve over TLS only clients that an authority of this PEM file vouches for
+    #[arg(id = "sim-tls-client-ca", long = "sim-tls-client-ca", value_name = "FILE")]
+    pub tls_client_ca: Option<Text>,
     /// Write the truth about every request to this file, one JSON object a line
     #[arg(id = "sim-log", long = "sim-log", value_name = "FILE")]
     pub log: Option<Text>,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = "Target")]
 pub struct TargetOptions {
-    /// Server to drive: http://host:port[/base], the full URL of the API, or unix:PATH[:/base]; may be given again
+    /// Server to drive: http[s]://host:port[/base], the full URL of the API, or unix:PATH[:/base]; may be given again
     ///
     /// A base that ends in /v1 is not doubled, and a URL that ends in the API's own path is used as it is. The final
     /// URL is printed. User info before the host is sent as basic authorization, and hidden in everything written.
@@ -46,6 +46,18 @@ pub struct TargetOptions {
     /// JSON object merged into the body of every request; its keys win
     #[arg(long, value_name = "JSON")]
     pub extra_body: Option<Text>,
+    /// Trust the authorities of this PEM file, instead of those that this host trusts, to name an https server
+    #[arg(long, value_name = "FILE")]
+    pub ca_cert: Option<Text>,
+    /// Show this certificate (PEM) to servers that want to know their clients
+    #[arg(long, value_name = "FILE")]
+    pub client_cert: Option<Text>,
+    /// Its private key (PEM, not encrypted) [default: in the certificate's own file]
+    #[arg(long, value_name = "FILE")]
+    pub client_key: Option<Text>,
+    /// Believe whoever answers to be the https server; the report says so
+    #[arg(long, value_name = "BOOL")]
+    pub insecure: Option<bool>,
     /// Wait this long for the server to answer before anything is sent, such as 60s
     #[arg(long, value_name = "SPAN")]
     pub wait_ready: Option<Text>,

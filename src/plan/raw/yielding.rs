@@ -1,7 +1,7 @@
 //! What gives way when one set of options is laid over another: choices that exclude each other are made by the upper one.
 //! Gives no option a meaning.
 
-use super::{Raw, SimOptions};
+use super::{Raw, SimOptions, TargetOptions};
 
 impl Raw {
     /// Drops what the choices of `upper` exclude: `--concurrency` over a file with a rate means the concurrency, not a
@@ -28,6 +28,19 @@ impl Raw {
             (target.sim, *sim) = (None, SimOptions::default());
             target.url.clear();
             target.weights = None;
+            if !upper.target.url.iter().any(|url| is_secure(url.as_str())) {
+                without_tls(target);
+            }
+        }
+        if upper.target.insecure == Some(true) {
+            target.ca_cert = None;
+        }
+        if upper.target.ca_cert.is_some() {
+            target.insecure = None;
+        }
+        if upper.target.client_cert.is_some() {
+            // The key belongs to the certificate.
+            target.client_key = None;
         }
         if upper.target.url.len() == 1 {
             target.balance = None;
@@ -35,6 +48,7 @@ impl Raw {
         if upper.target.sim == Some(true) {
             target.url.clear();
             (target.weights, target.balance) = (None, None);
+            without_tls(target);
         }
         if upper.payload.prompts.is_some() {
             payload.input_tokens = None;
@@ -55,6 +69,16 @@ impl Raw {
             (output.quiet, output.verbose) = (None, None);
         }
     }
+}
+
+/// Whether a URL's server speaks TLS.
+fn is_secure(url: &str) -> bool {
+    url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+}
+
+/// Takes away what only servers that speak TLS have.
+fn without_tls(target: &mut TargetOptions) {
+    (target.ca_cert, target.client_cert, target.client_key, target.insecure) = (None, None, None, None);
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ mod balance;
 mod basic;
 mod headers;
 mod read;
+mod tls;
 mod url;
 
 pub(super) use read::read;
+pub use tls::Tls;
 
 use crate::time::Span;
 use crate::wire::Api;
@@ -25,6 +27,8 @@ pub struct Target {
     pub model: Option<String>,
     /// Headers added to every request, in the order given; `Authorization` from `--api-key` included.
     pub headers: Vec<Header>,
+    /// How servers that speak TLS are met.
+    pub tls: Tls,
     /// A JSON object merged into every body; empty when nothing was asked.
     pub extra_body: serde_json::Map<String, serde_json::Value>,
     /// How long to wait for the server to answer before the run; `None` = not at all.
@@ -49,13 +53,15 @@ pub enum Balance {
     Sticky,
 }
 
-/// Where requests go: `http://host:port/path`, or a Unix socket.
+/// Where requests go: `http://host:port/path`, the same with `https`, or a Unix socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Endpoint {
     /// Name or address, without the brackets of IPv6; `localhost` of a Unix socket.
     pub host: String,
     /// TCP port; 0 = the embedded simulator's, filled in when it listens.
     pub port: u16,
+    /// Whether it speaks TLS.
+    pub secure: bool,
     /// Path of the Unix socket, if it is one.
     pub socket: Option<String>,
     /// Its share among several, at least 1.
@@ -71,14 +77,15 @@ pub struct Endpoint {
 impl Endpoint {
     /// A server at a TCP port, of the usual share.
     pub(super) fn of_host(host: String, port: u16, path: String, base: String) -> Self {
-        Self { host, port, socket: None, weight: 1, authorization: None, path, base }
+        Self { host, port, secure: false, socket: None, weight: 1, authorization: None, path, base }
     }
 
-    /// The value of the `Host` header: the port is left out when it is 80.
+    /// The value of the `Host` header: the port is left out when it is the scheme's own.
     #[must_use]
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+        let usual = if self.secure { 443 } else { 80 };
+        if self.port == usual { host } else { format!("{host}:{}", self.port) }
     }
 
     /// The final URL, as it is printed.
@@ -86,8 +93,14 @@ impl Endpoint {
     pub fn url(&self) -> String {
         match &self.socket {
             Some(socket) => format!("unix:{socket}:{}", self.path),
-            None => format!("http://{}{}", self.authority(), self.path),
+            None => format!("{}://{}{}", self.scheme(), self.authority(), self.path),
         }
+    }
+
+    /// `http` or `https`.
+    #[must_use]
+    pub const fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
     }
 
     /// Path of another resource of the same server, such as `/v1/models` or `/health`.

@@ -1,9 +1,10 @@
 //! The options of the target to the target; resolves no name and opens nothing.
 
-use super::{Endpoint, MOST_TARGETS, Retry, Target, Timeouts, balance, headers, url};
+use super::{Endpoint, MOST_TARGETS, Retry, Target, Timeouts, balance, headers, tls, url};
 use crate::plan::raw::Raw;
 use crate::plan::reading::{Given, Reading, option};
 use crate::plan::secrets::{REDACTED, without_user_info};
+use crate::plan::sim;
 use crate::time::Span;
 use crate::wire::Api;
 use serde_json::{Map, Value};
@@ -23,12 +24,14 @@ pub(in crate::plan) fn read(r: &mut Reading, raw: &Raw) -> Target {
         endpoints.iter_mut().for_each(|endpoint| endpoint.authorization = None);
     }
     let balance = balance::read(r, raw, &mut endpoints);
+    let tls = tls::read(r, raw, &endpoints);
     Target {
         endpoints,
         balance,
         api,
         model: r.text(option!(raw.target.model), "the name of a model"),
         headers,
+        tls,
         extra_body: extra_body(r, raw),
         wait_ready: r.span(option!(raw.target.wait_ready), TIMEOUT),
         timeouts: timeouts(r, raw),
@@ -40,7 +43,10 @@ pub(in crate::plan) fn read(r: &mut Reading, raw: &Raw) -> Target {
 /// The servers named; never none.
 fn endpoints(r: &mut Reading, raw: &Raw, api: Api) -> Vec<Endpoint> {
     // The simulator's own address is known when it listens.
-    let ours = || vec![Endpoint::of_host("127.0.0.1".into(), 0, api.path().into(), String::new())];
+    let ours = || {
+        let endpoint = Endpoint::of_host("127.0.0.1".into(), 0, api.path().into(), String::new());
+        vec![Endpoint { secure: sim::is_secure(&raw.sim), ..endpoint }]
+    };
     let given = |value| Given { place: option!(@place target.url), value };
     let urls = &raw.target.url;
     let Some(first) = urls.first() else {

@@ -18,7 +18,7 @@ pub(super) struct Address {
 pub(super) struct UrlError(pub(super) &'static str);
 
 /// What is accepted as a URL.
-pub(super) const ACCEPTED: &str = "http://host[:port][/base] or unix:PATH[:/base]";
+pub(super) const ACCEPTED: &str = "http[s]://host[:port][/base] or unix:PATH[:/base]";
 
 /// Takes `url` apart. The path of `api` is added to the base unless it is there already, `/v1` never twice.
 pub(super) fn parse(url: &str, api: Api) -> Result<Address, UrlError> {
@@ -32,15 +32,11 @@ pub(super) fn parse(url: &str, api: Api) -> Result<Address, UrlError> {
         Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
         None => return Err(UrlError("write the scheme too: http://HOST:PORT")),
     };
-    match scheme.as_str() {
-        "http" => {}
-        "https" => {
-            return Err(UrlError(
-                "TLS is not in this version: use http://, or put a proxy that speaks TLS on this host",
-            ));
-        }
-        _ => return Err(UrlError("http is the only scheme of this version")),
-    }
+    let secure = match scheme.as_str() {
+        "http" => false,
+        "https" => true,
+        _ => return Err(UrlError("the schemes are http and https")),
+    };
     if rest.contains('#') {
         return Err(UrlError("a fragment (#...) is never sent: leave it out"));
     }
@@ -49,9 +45,10 @@ pub(super) fn parse(url: &str, api: Api) -> Result<Address, UrlError> {
         Some((user, host_port)) => (Some(user.to_owned()), host_port),
         None => (None, authority),
     };
-    let (host, port) = host_and_port(host_port)?;
+    let (host, port) = host_and_port(host_port, if secure { 443 } else { 80 })?;
     let (path, base) = path_and_base(path, api);
-    Ok(Address { endpoint: Endpoint::of_host(host, port, path, base), user_info })
+    let endpoint = Endpoint { secure, ..Endpoint::of_host(host, port, path, base) };
+    Ok(Address { endpoint, user_info })
 }
 
 /// The path of a Unix socket, and after a colon that of the server's base, as nginx writes it.
@@ -81,7 +78,7 @@ fn path_and_base(path: &str, api: Api) -> (String, String) {
     (format!("{base}{}{query}", api.path()), base)
 }
 
-fn host_and_port(text: &str) -> Result<(String, u16), UrlError> {
+fn host_and_port(text: &str, usual: u16) -> Result<(String, u16), UrlError> {
     let (host, port) = if let Some(inside) = text.strip_prefix('[') {
         let (host, after) = inside.split_once(']').ok_or(UrlError("an IPv6 address ends with ]"))?;
         if host.parse::<core::net::Ipv6Addr>().is_err() {
@@ -109,7 +106,7 @@ fn host_and_port(text: &str) -> Result<(String, u16), UrlError> {
         ));
     }
     let port = match port {
-        None => 80,
+        None => usual,
         Some(digits) => match digits.parse::<u16>() {
             Ok(port) if port > 0 && digits.bytes().all(|b| b.is_ascii_digit()) => port,
             _ => return Err(UrlError("a port is a number from 1 to 65535")),
@@ -176,6 +173,22 @@ mod tests {
     }
 
     #[test]
+    fn tls_has_a_port_of_its_own() {
+        for (url, port, shown) in [
+            ("https://h/v1", 443, "https://h/v1/completions"),
+            ("HTTPS://h:443", 443, "https://h/v1/completions"),
+            ("https://h:80", 80, "https://h:80/v1/completions"),
+            ("https://[::1]:8443/x", 8443, "https://[::1]:8443/x/v1/completions"),
+        ] {
+            let endpoint = parse(url, Api::Completions).unwrap().endpoint;
+            assert!(endpoint.secure, "{url}");
+            assert_eq!((endpoint.port, endpoint.url().as_str()), (port, shown), "{url}");
+        }
+        let plain = parse("http://h:443", Api::Completions).unwrap().endpoint;
+        assert_eq!((plain.secure, plain.url().as_str()), (false, "http://h:443/v1/completions"));
+    }
+
+    #[test]
     fn a_unix_socket_has_a_path_and_may_have_a_base() {
         for (url, socket, base, path) in [
             ("unix:/run/llm.sock", "/run/llm.sock", "", "/v1/completions"),
@@ -201,8 +214,8 @@ mod tests {
     fn what_is_not_a_url_is_refused_with_the_remedy() {
         for (url, remedy) in [
             ("localhost:8000", "write the scheme"),
-            ("https://h", "TLS is not in this version"),
-            ("ftp://h", "only scheme"),
+            ("https://", "host is missing"),
+            ("ftp://h", "http and https"),
             ("http://", "host is missing"),
             ("http://:80", "host is missing"),
             ("http://h:0", "1 to 65535"),

@@ -76,7 +76,7 @@ pub(super) fn load(section: &Section) -> Markup {
 /// Every latency that has values.
 pub(super) fn latencies(section: &Section) -> Markup {
     let latency = &section.latency;
-    let rows: [(&str, &Distribution); 12] = [
+    let rows: [(&str, &Distribution); 13] = [
         ("TTFT", &latency.ttft_ns),
         ("TTFT from due", &latency.ttft_due_ns),
         ("ITL", &latency.itl_ns),
@@ -87,6 +87,7 @@ pub(super) fn latencies(section: &Section) -> Markup {
         ("E2E from due", &latency.e2e_due_ns),
         ("response head", &latency.head_ns),
         ("connect", &latency.connect_ns),
+        ("TLS handshake", &latency.handshake_ns),
         ("pool wait", &latency.pool_wait_ns),
         ("lateness", &section.load.lateness_ns),
     ];

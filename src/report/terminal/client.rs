@@ -4,7 +4,7 @@ use super::page::{Look, Page};
 use super::table::Table;
 use super::verdict::client_look as look;
 use crate::report::figures::{UNDEFINED, count, maybe_time, percent, plain, time, whole_rate};
-use crate::report::{Check, Client, Good, LostTurns, ShardAudit, Surroundings, Unit, Wait};
+use crate::report::{Check, Client, Good, LostTurns, ShardAudit, Surroundings, Tls, Unit, Wait};
 use std::fmt;
 
 /// Shards shown without being asked for more, busiest first.
@@ -28,6 +28,9 @@ pub(super) fn write(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt:
     for caveat in &client.caveats {
         page.paragraph(Look::Plain, "  note: ", caveat)?;
     }
+    if let Some(tls) = &client.tls {
+        page.paragraph(Look::Dim, "  TLS: ", &secured(tls))?;
+    }
     let checks: Vec<String> = client.checks.iter().map(check).collect();
     page.list(Look::Dim, "  checks: ", &checks)?;
     shards(client, verbose, page)?;
@@ -35,6 +38,19 @@ pub(super) fn write(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt:
         jobs(client, page)?;
     }
     Ok(())
+}
+
+/// How servers were spoken to over TLS.
+fn secured(tls: &Tls) -> String {
+    let spoken: Vec<&str> = tls.spoken.keys().map(String::as_str).collect();
+    let failed = if tls.failed > 0 { format!(", {} failed", count(tls.failed)) } else { String::new() };
+    format!(
+        "{}; {} handshakes ({} resumed{failed}); servers vouched for by {}",
+        if spoken.is_empty() { "nothing was agreed on".into() } else { spoken.join(", ") },
+        count(tls.handshakes),
+        count(tls.resumed),
+        tls.trust,
+    )
 }
 
 /// One check with its threshold: `rho_busy 21.2 % (<= 50.0 %)`.

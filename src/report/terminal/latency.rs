@@ -54,7 +54,7 @@ pub(super) fn write(
 }
 
 /// Every latency with its label, and whether it is shown without being asked for.
-fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 18] {
+fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 19] {
     let Latency {
         ttft_ns,
         ttft_due_ns,
@@ -73,6 +73,7 @@ fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 18] {
         e2e_end_ns,
         head_ns,
         connect_ns,
+        handshake_ns,
         pool_wait_ns,
     } = &section.latency;
     let waited = pool_wait_ns.max > Some(0);
@@ -97,6 +98,7 @@ fn rows(section: &Section) -> [(&'static str, &Distribution, bool); 18] {
         ("E2E to end", e2e_end_ns, false),
         ("head", head_ns, false),
         ("connect", connect_ns, false),
+        ("  TLS handshake", handshake_ns, false),
         ("pool wait", pool_wait_ns, waited),
     ]
 }

@@ -52,7 +52,7 @@ pub fn sweep<W: Write + Send + 'static>(
 ) -> Result<Swept, RunError> {
     let begun = clock::now();
     let Prepared { plan: mut base, sim, known } = prepare(&plan.plan)?;
-    let target = Target::look(&base, prompts, known.as_deref(), &name(clock::unix_ns()), interrupts)?;
+    let target = Target::look(&base, prompts, known.as_ref(), &name(clock::unix_ns()), interrupts)?;
     base.caveats.extend(preflight(facts, &base, target.first_tcp()));
     let plan = SweepPlan { plan: base, ..plan.clone() };
     let (results, earlier) = match &plan.resume {

@@ -3,6 +3,7 @@
 //! It must not read any further.
 
 use super::{Content, Phase, Response};
+use crate::wire::retry_after::RetryAfter;
 use crate::wire::{ErrorClass, Reply, TokenSource};
 
 impl Response {
@@ -45,7 +46,8 @@ impl Response {
             undecided_count: tally.undecided_count(),
             finish_reason: tally.finish_reason.clone(),
             counters,
-            retry_after_s: self.retry_after_s.filter(|_| error.is_some()),
+            retry_after_s: self.retry_after.filter(|_| error.is_some()).and_then(RetryAfter::in_s),
+            retry_at_unix_s: self.retry_after.filter(|_| error.is_some()).and_then(RetryAfter::at_unix_s),
             reusable: self.whole && self.persistent && !self.surplus,
         }
     }
