@@ -2,6 +2,7 @@
 //!
 //! It must not be used: it is dropped again.
 
+use super::edge::Edge;
 use super::{Payload, Ring, RingConfig, RingError};
 use std::io::IoSlice;
 
@@ -26,7 +27,7 @@ impl RingFeatures {
     /// Why a shard would have none.
     pub fn try_out() -> Result<Self, RingError> {
         let ring = Ring::<Nothing>::new(&RingConfig::default())?;
-        Ok(Self { min_wait: ring.queue.min_wait() })
+        Ok(Self { min_wait: matches!(&ring.edge, Edge::Uring(uring) if uring.queue.min_wait()) })
     }
 }
 
