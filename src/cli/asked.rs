@@ -2,7 +2,8 @@
 
 use super::Exit;
 use super::args::{Arguments, Command, ReportArguments, SweepArguments};
-use super::{card, limits, shape};
+use super::limits::tried_limits;
+use super::{card, shape};
 use crate::host::Facts;
 use crate::plan::{
     AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
@@ -136,14 +137,14 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
             examined(doctor.raw.over(file), facts)
         }
         Command::Floor(floor) => {
-            let plan = FloorPlan::new(&floor.floor, &limits(facts))?;
+            let plan = FloorPlan::new(&floor.floor, &tried_limits(facts))?;
             if let Some(dir) = plan.out.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
                 return Err(occupied(dir));
             }
             Ok(Asked::Floor(Box::new(plan)))
         }
         Command::Sweep(sweep) => swept(*sweep, facts),
-        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
+        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &tried_limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Report(report) => Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report) }),
     }
@@ -165,8 +166,13 @@ fn examined(mut asked: Raw, facts: &Facts) -> Result<Asked, Refusal> {
     if asked == Raw::default() {
         return Ok(Asked::Doctor { plan: None, json });
     }
-    let lenient =
-        Limits { memlock_bytes: None, kernel: None, io_uring_forbidden: None, ..carded(&asked, facts)? };
+    let lenient = Limits {
+        memlock_bytes: None,
+        kernel: None,
+        io_uring_forbidden: None,
+        ring_refused: None,
+        ..carded(&asked, facts)?
+    };
     Ok(Asked::Doctor { plan: Some(Box::new(Plan::new(asked, &lenient)?)), json })
 }
 
@@ -174,7 +180,7 @@ fn examined(mut asked: Raw, facts: &Facts) -> Result<Asked, Refusal> {
 fn carded(asked: &Raw, facts: &Facts) -> Result<Limits, Refusal> {
     let card = asked.client.card.as_ref().map(Text::as_str);
     let cost = card::cost(card, card::usual_place().as_deref(), facts)?;
-    Ok(Limits { cost, ..limits(facts) })
+    Ok(Limits { cost, ..tried_limits(facts) })
 }
 
 /// A sweep, new or resumed: then its options are those it began with, but for the budget.

@@ -192,6 +192,9 @@ pub(super) fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
 pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
     let _ = host::raise_files();
     let interrupts = Interrupts::catch()?;
+    if let Some(caveat) = &plan.caveat {
+        writeln!(io::stderr(), "note: {caveat}")?;
+    }
     let sim = match Sim::start(&run::simulator_config(plan)) {
         Ok(sim) => sim,
         Err(error) => {

@@ -24,6 +24,8 @@ pub struct About {
     pub shards: Vec<AboutShard>,
     /// What the plan and the run have to say beside the verdict's own caveats.
     pub caveats: Vec<String>,
+    /// By which system calls the shards drove their sockets: `uring` or `epoll`.
+    pub engine: String,
     /// Reads by who stamped them; `lost` and the clock bound are taken from the facts of the analysis.
     pub stamps: Stamps,
     /// The embedded simulator's audit, when it was the server.

@@ -228,6 +228,7 @@ impl Story<'_> {
             stages: stages.collect(),
             shards,
             caveats,
+            engine: plan.client.engine.name().into(),
             stamps,
             simulator,
             target: self.target.found(plan),

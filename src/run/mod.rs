@@ -22,7 +22,7 @@ mod target;
 
 pub use conclusion::Done;
 pub use error::RunError;
-pub use examination::examine;
+pub use examination::{examine, ring_refused};
 pub use floor::floor;
 pub use interrupt::{Interrupts, outlive_file_limits};
 pub use simulator::config as simulator_config;
@@ -127,7 +127,7 @@ fn measure(
     let traffics = Traffics::new(plan.client.cpus.len());
     let sinks =
         |shard| Sinks { rows: row_sink(&rows), intervals: intervals.sink(), traffic: traffics.sink(shard) };
-    let fleet = Fleet::start(orders.clone(), &plan.client.cpus, plan.client.waiting, sinks, interrupts)?;
+    let fleet = Fleet::start(orders.clone(), &plan.client, sinks, interrupts)?;
 
     let start = fleet.begin();
     let start_unix_ns = unix_ns_at(start);

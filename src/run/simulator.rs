@@ -4,14 +4,14 @@
 
 use super::RunError;
 use super::address::from_here;
-use crate::plan::{Listen, Plan, SimPlan};
+use crate::plan::{self, Listen, Plan, SimPlan};
 use crate::report::Simulator;
-use crate::ring::Address;
+use crate::ring::{Address, Engine};
 use crate::sim::{Sim, SimConfig, SimHandle, SimReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// The simulator's configuration of a plan.
+/// The simulator's configuration of a plan, in which its engine is told.
 #[must_use]
 pub fn config(plan: &SimPlan) -> SimConfig {
     SimConfig {
@@ -19,6 +19,10 @@ pub fn config(plan: &SimPlan) -> SimConfig {
         addresses: plan.listen.iter().map(address).collect(),
         cpus: plan.cpus.clone(),
         log: plan.log.as_ref().map(PathBuf::from),
+        engine: match plan.engine.unwrap_or_default() {
+            plan::Engine::Uring => Engine::Uring,
+            plan::Engine::Epoll => Engine::Epoll,
+        },
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It must not hold what the server plays: that is the script.
 
-use crate::ring::{Address, CoreError, RingConfig, RingError};
+use crate::ring::{Address, CoreError, Engine, RingConfig, RingError};
 use crate::script::Script;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,6 +19,8 @@ pub struct SimConfig {
     pub cpus: Vec<usize>,
     /// File for the log of the truth.
     pub log: Option<PathBuf>,
+    /// By which system calls it drives its sockets.
+    pub engine: Engine,
 }
 
 impl Default for SimConfig {
@@ -28,6 +30,7 @@ impl Default for SimConfig {
             addresses: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()],
             cpus: Vec::new(),
             log: None,
+            engine: Engine::default(),
         }
     }
 }
@@ -66,6 +69,7 @@ impl SimConfig {
 
     pub(super) fn ring(&self) -> RingConfig {
         RingConfig {
+            engine: self.engine,
             // A logged send has an enter of its own: its instant is then known to that enter's length.
             sends_per_enter: if self.log.is_some() { 1 } else { SENDS_PER_ENTER },
             ..RingConfig::default()
