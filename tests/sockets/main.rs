@@ -1,6 +1,6 @@
 //! Every case of `tests/wire` over a real socket: a server replays the segments and the end, a whole shard is the client.
 //!
-//! Outcomes are asserted, never times. One test: the cases run one after another.
+//! Outcomes are asserted, never times. One test for each engine: its cases run one after another.
 
 #![allow(clippy::disallowed_methods, reason = "a test has a clock of its own")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -11,11 +11,21 @@ mod client;
 mod server;
 
 use case::{Case, End};
+use lowrho::plan::Engine;
 use lowrho::record::Record;
 use lowrho::wire::ErrorClass;
 
 #[test]
 fn every_case_has_its_outcome_over_a_real_socket() {
+    every_case(Engine::Uring);
+}
+
+#[test]
+fn every_case_has_the_same_outcome_by_way_of_epoll() {
+    every_case(Engine::Epoll);
+}
+
+fn every_case(engine: Engine) {
     let cases: Vec<Case> = case::all()
         .into_iter()
         .filter(|case| matches!(case.api.as_str(), "chat" | "completions"))
@@ -25,7 +35,7 @@ fn every_case_has_its_outcome_over_a_real_socket() {
     let mut wrong = Vec::new();
     for case in cases {
         let address = server::start(case.clone());
-        let records = client::drive(&case, address);
+        let records = client::drive(&case, address, engine);
         let wanted = 1 + usize::from(case.reused);
         match records.last() {
             Some(record) if records.len() == wanted => {

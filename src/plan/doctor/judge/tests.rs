@@ -137,7 +137,7 @@ fn a_container_that_forbids_io_uring_is_warned_with_every_remedy_and_driven_by_e
     let engine = judge(&guest(), None).into_iter().find(|finding| finding.name == "engine").unwrap();
     assert_eq!(engine.words, "uring is taken: io_uring can be had");
     let found = wrong(&docker(), None);
-    assert!(found.iter().all(|(_, health)| *health == Health::Warn), "a run works: {found:?}");
+    assert!(found.iter().all(|(_, health)| *health < Health::Fail), "a run works: {found:?}");
     let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
     for name in ["kernel", "io_uring", "container", "files", "locked memory", "cgroup quota"] {
         assert!(names.contains(&name), "{name} in {names:?}");
