@@ -2,8 +2,11 @@
 //! profiles of container runtimes do.
 
 use crate::program::{Folder, lowrho, start_with, text};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use rustix::io::Errno;
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter, compile_from_json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::env::consts::ARCH;
 use std::io::{BufRead, BufReader};
 use std::process::{Output, Stdio};
 use std::thread;
@@ -16,9 +19,13 @@ const IO_URING_SETUP: i64 = 425;
 /// What `deed` gives in a thread whose children, and itself, are refused io_uring with `errno`.
 fn refused<T: Send + 'static>(errno: u32, deed: impl FnOnce() -> T + Send + 'static) -> T {
     let rules = BTreeMap::from([(IO_URING_SETUP, Vec::new())]);
-    let here = std::env::consts::ARCH.try_into().unwrap();
+    let here = ARCH.try_into().unwrap();
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), here).unwrap();
-    let filter: BpfProgram = filter.try_into().unwrap();
+    under(filter.try_into().unwrap(), deed)
+}
+
+/// What `deed` gives in a thread that is held by `filter`, as its children are.
+fn under<T: Send + 'static>(filter: BpfProgram, deed: impl FnOnce() -> T + Send + 'static) -> T {
     thread::spawn(move || {
         apply_filter(&filter).unwrap();
         deed()
@@ -144,4 +151,33 @@ fn the_simulator_alone_serves_by_epoll_of_itself_and_when_asked() {
     });
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("--socket-engine epoll"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn under_the_profile_of_the_docs_the_program_has_io_uring_and_the_host_is_left_alone() {
+    let profile: Value =
+        serde_json::from_str(include_str!("../../docs/containers/seccomp-io-uring.json")).unwrap();
+    let [denied] = profile["syscalls"].as_array().unwrap().as_slice() else { panic!("one list") };
+    assert_eq!(
+        (&profile["defaultAction"], &denied["action"]),
+        (&"SCMP_ACT_ALLOW".into(), &"SCMP_ACT_ERRNO".into())
+    );
+    // The same in the words of the library that applies it here.
+    let names = denied["names"].as_array().unwrap().iter();
+    let filter = json!({"main": {
+        "mismatch_action": "allow",
+        "match_action": {"errno": denied["errnoRet"]},
+        "filter": names.map(|name| json!({"syscall": name})).collect::<Vec<_>>(),
+    }});
+    let mut filters = compile_from_json(filter.to_string().as_bytes(), ARCH.try_into().unwrap()).unwrap();
+    let (summary, renamed) = under(filters.remove("main").unwrap(), || {
+        let folder = Folder::new();
+        let run = start_with(lowrho(&folder).arg("run"), &format!("{LOAD} --engine uring"));
+        let run = run.wait_with_output().unwrap();
+        assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+        let name = rustix::system::uname();
+        (folder.summary(), rustix::system::sethostname(name.nodename().to_bytes()))
+    });
+    assert_eq!((&summary["client"]["engine"], &summary["load"]["failed"]), (&"uring".into(), &0.into()));
+    assert_eq!(renamed, Err(Errno::PERM), "even by root");
 }
