@@ -66,9 +66,8 @@ pub(super) fn read(
     let itl = sim.map(SimPlan::expected_itl);
     let demand = expected::demand(load, payload, itl);
     let wish = engine::wish(r, option!(raw.client.engine));
-    let mut obstacles = engine::of_machine(limits);
     let cost = limits.cost.clone().of(match wish {
-        None if !obstacles.is_empty() => Engine::Epoll,
+        None if engine::is_refused(limits) => Engine::Epoll,
         wish => wish.unwrap_or_default(),
     });
     if let CostSource::Refused(why) = &cost.source {
@@ -107,7 +106,7 @@ pub(super) fn read(
         ));
     }
     let of_sim = sim.filter(|sim| sim.engine != Some(Engine::Epoll)).map_or(0, |sim| sim.cpus.len());
-    obstacles.extend(engine::of_memory(limits, cpus.len(), of_sim));
+    let obstacles = engine::obstacles(limits, cpus.len(), of_sim);
     let (engine, caveat) = engine::choose(r, wish, &obstacles, "--engine");
     caveats.extend(caveat);
     if !reuse {

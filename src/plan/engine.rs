@@ -57,8 +57,24 @@ pub(super) struct Obstacle {
     pub(super) remedy: String,
 }
 
-/// What keeps io_uring from this machine, whatever is asked of it.
-pub(super) fn of_machine(limits: &Limits) -> Vec<Obstacle> {
+/// What keeps io_uring from so many shards of ours, and of a simulator in this process.
+pub(super) fn obstacles(limits: &Limits, shards: usize, of_sim: usize) -> Vec<Obstacle> {
+    let mut all = of_machine(limits);
+    all.extend(of_memory(limits, shards, of_sim));
+    if all.is_empty() {
+        // What a try says is told where nothing tells it better.
+        all.extend(of_try(limits));
+    }
+    all
+}
+
+/// Whether io_uring cannot be had, whatever is asked.
+pub(super) fn is_refused(limits: &Limits) -> bool {
+    limits.ring_refused.is_some() || !of_machine(limits).is_empty()
+}
+
+/// What the kernel itself says.
+fn of_machine(limits: &Limits) -> Vec<Obstacle> {
     /// Deferred task running and multishot receive with control messages came with it.
     const OLDEST: (u32, u32) = (6, 1);
     let old = limits.kernel.filter(|version| *version < OLDEST).map(|(major, minor)| Obstacle {
@@ -75,17 +91,19 @@ pub(super) fn of_machine(limits: &Limits) -> Vec<Obstacle> {
                  io_uring_enter and io_uring_register (docker run --security-opt seccomp=..., docs/ENGINES.md)"
             .into(),
     });
-    // Refused without a reason that we could read: in the words of the try.
-    let refused = limits.ring_refused.as_ref().filter(|_| forbidden.is_none()).map(|why| {
-        let (found, remedy) = why.split_once(": ").unwrap_or((why.as_str(), "see lowrho doctor"));
-        Obstacle {
-            what: "io_uring",
-            found: found.into(),
-            accepted: "a kernel and container that allow io_uring".into(),
-            remedy: remedy.into(),
-        }
-    });
-    old.into_iter().chain(forbidden).chain(refused).collect()
+    old.into_iter().chain(forbidden).collect()
+}
+
+/// What a ring made for a moment met.
+fn of_try(limits: &Limits) -> Option<Obstacle> {
+    let why = limits.ring_refused.as_deref()?;
+    let (found, remedy) = why.split_once(": ").unwrap_or((why, "see lowrho doctor"));
+    Some(Obstacle {
+        what: "io_uring",
+        found: found.into(),
+        accepted: "a kernel and container that allow io_uring".into(),
+        remedy: remedy.into(),
+    })
 }
 
 /// Locked memory of one shard: its socket ring and the executor's rings. Measured as an unprivileged user on Linux 6.18:
@@ -96,7 +114,7 @@ pub const SHARD_LOCKED_BYTES: u64 = 256 * 1024;
 const LEAST_LOCKED_BYTES: u64 = 512 * 1024;
 
 /// Whether the rings of so many shards of ours, and of those of a simulator in this process, may be locked.
-pub(super) fn of_memory(limits: &Limits, shards: usize, of_sim: usize) -> Option<Obstacle> {
+fn of_memory(limits: &Limits, shards: usize, of_sim: usize) -> Option<Obstacle> {
     let needed = u64::try_from(shards + of_sim).expect("few shards") * SHARD_LOCKED_BYTES;
     let needed = needed.max(LEAST_LOCKED_BYTES);
     let allowed = limits.memlock_bytes.filter(|allowed| *allowed < needed)?;

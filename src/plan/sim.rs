@@ -43,8 +43,7 @@ impl SimPlan {
         let raw = raw.over(Raw { sim: defaults, ..Raw::default() });
         let mut reading = Reading::of_the_simulator_alone();
         let mut sim = options(&mut reading, &raw, limits);
-        let mut obstacles = engine::of_machine(limits);
-        obstacles.extend(engine::of_memory(limits, 0, sim.cpus.len()));
+        let obstacles = engine::obstacles(limits, 0, sim.cpus.len());
         let (engine, caveat) = engine::choose(&mut reading, sim.engine, &obstacles, "--socket-engine");
         (sim.engine, sim.caveat) = (Some(engine), caveat);
         reading.done(sim)
@@ -76,7 +75,12 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPla
     if raw.target.sim == Some(true) {
         let sim = options(r, raw, limits);
         if sim.engine == Some(Engine::Uring) {
-            engine::choose(r, sim.engine, &engine::of_machine(limits), "--sim-socket-engine");
+            engine::choose(
+                r,
+                sim.engine,
+                &engine::obstacles(limits, 0, sim.cpus.len()),
+                "--sim-socket-engine",
+            );
         }
         return Some(sim);
     }

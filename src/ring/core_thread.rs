@@ -45,7 +45,9 @@ impl fmt::Display for CoreError {
             Self::Ring(error) => error.fmt(f),
             Self::Executor(words) => write!(
                 f,
-                "the executor's rings cannot be had ({words}): raise the locked-memory limit (ulimit -l), or use fewer shards"
+                "the executor's rings cannot be had ({}): raise the locked-memory limit (ulimit -l), or use fewer shards",
+                // The remedy is what follows the first colon.
+                words.replace(": ", ", ")
             ),
         }
     }
