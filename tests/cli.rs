@@ -332,6 +332,7 @@ fn card() -> Card {
         version: CARD_VERSION,
         lowrho: env!("CARGO_PKG_VERSION").into(),
         host,
+        engine: "uring".into(),
         made_unix_s: 1_800_000_000,
         tokens_per_request: 8,
         request_cost_ns: 10_000,

@@ -15,6 +15,7 @@ mod source;
 mod whole;
 
 use lowrho::clock;
+use lowrho::ring::Engine;
 use lowrho::time::Span;
 use std::io::Write;
 
@@ -57,10 +58,12 @@ struct Reader {
 }
 
 /// The readers; the first is the one that the others are held against.
-const READERS: [Reader; 3] = [
+const READERS: [Reader; 5] = [
     Reader { name: "bare ring reader", read: bare::read },
-    Reader { name: "pump", read: pumped::read },
-    Reader { name: "whole client", read: whole::read },
+    Reader { name: "pump", read: |load| pumped::read(load, Engine::Uring) },
+    Reader { name: "pump, epoll", read: |load| pumped::read(load, Engine::Epoll) },
+    Reader { name: "whole client", read: |load| whole::read(load, Engine::Uring) },
+    Reader { name: "whole client, epoll", read: |load| whole::read(load, Engine::Epoll) },
 ];
 
 fn main() {
@@ -105,7 +108,7 @@ fn main() {
                 i64::try_from(used.reads).expect("a count"),
             );
             say(format!(
-                "{pair:>3}  {name:<18} {ns:>7.0} ns/event  {busy:>4.0} % busy  {share:.3} events/read"
+                "{pair:>3}  {name:<20} {ns:>7.0} ns/event  {busy:>4.0} % busy  {share:.3} events/read"
             ));
         }
     }
@@ -115,7 +118,7 @@ fn main() {
         let (ns, of_bare) = (median(of_reader), median(&mut ratios));
         let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
         say(format!(
-            "{name:<18} median {ns:>7.0} ns/event; of the bare reader's {of_bare:.3} (pairs from {least:.3} to {most:.3})"
+            "{name:<20} median {ns:>7.0} ns/event; of the bare reader's {of_bare:.3} (pairs from {least:.3} to {most:.3})"
         ));
     }
 }

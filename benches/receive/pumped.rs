@@ -5,8 +5,8 @@ use crate::source::Source;
 use crate::{Load, Used, WINDOW};
 use lowrho::clock;
 use lowrho::ring::{
-    Coalesce, Conn, Departure, End, Handler, Job, Pass, Payload, Pump, PumpConfig, Read, Ring, RingConfig,
-    Task,
+    Coalesce, Conn, Departure, End, Engine, Handler, Job, Pass, Payload, Pump, PumpConfig, Read, Ring,
+    RingConfig, Task,
 };
 use lowrho::time::Instant;
 use rustix::io::Errno;
@@ -74,9 +74,9 @@ impl Handler for Counting {
     fn pass(&mut self, _pass: &Pass) {}
 }
 
-pub(crate) fn read(load: &Load) -> Used {
+pub(crate) fn read(load: &Load, engine: Engine) -> Used {
     let source = Source::start(load);
-    let ring = Ring::new(&RingConfig::default()).expect("io_uring works here");
+    let ring = Ring::new(&RingConfig { engine, ..RingConfig::default() }).expect("this engine works here");
     let mut pump =
         Pump::new(ring, PumpConfig { coalesce: Coalesce::Window(WINDOW), ..PumpConfig::default() });
     let mut counting = Counting::default();

@@ -6,8 +6,8 @@ use crate::{Load, Used, WINDOW};
 use lowrho::clock;
 use lowrho::record::{Asked, Audit, Recorder, Timeline, Traffic, Turn, Window, Work, WorkClass};
 use lowrho::ring::{
-    Coalesce, Conn, Departure, End, Handler, Job, Pass, Payload, Pump, PumpConfig, Read, Ring, RingConfig,
-    Task,
+    Coalesce, Conn, Departure, End, Engine, Handler, Job, Pass, Payload, Pump, PumpConfig, Read, Ring,
+    RingConfig, Task,
 };
 use lowrho::time::{Instant, Phase, Span};
 use lowrho::wire::{Api, Expect, Response};
@@ -167,9 +167,9 @@ impl Handler for Client {
     }
 }
 
-pub(crate) fn read(load: &Load) -> Used {
+pub(crate) fn read(load: &Load, engine: Engine) -> Used {
     let source = Source::start(load);
-    let ring = Ring::new(&RingConfig::default()).expect("io_uring works here");
+    let ring = Ring::new(&RingConfig { engine, ..RingConfig::default() }).expect("this engine works here");
     let mut pump =
         Pump::new(ring, PumpConfig { coalesce: Coalesce::Window(WINDOW), ..PumpConfig::default() });
     let now = clock::now();

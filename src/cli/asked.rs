@@ -4,7 +4,8 @@ use super::Exit;
 use super::args::{
     Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments, SweepArguments,
 };
-use super::{Compare, Export, K6Script, card, limits, shape};
+use super::limits::tried_limits;
+use super::{Compare, Export, K6Script, card, shape};
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
@@ -154,14 +155,14 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
             examined(doctor.raw.over(file), facts)
         }
         Command::Floor(floor) => {
-            let plan = FloorPlan::new(&floor.floor, &limits(facts))?;
+            let plan = FloorPlan::new(&floor.floor, &tried_limits(facts))?;
             if let Some(dir) = plan.out.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
                 return Err(occupied(dir));
             }
             Ok(Asked::Floor(Box::new(plan)))
         }
         Command::Sweep(sweep) => swept(*sweep, facts),
-        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
+        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &tried_limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Compare(compare) => compared(*compare),
         Command::K6Script(script) => scripted(*script, facts),
@@ -220,8 +221,13 @@ fn examined(mut asked: Raw, facts: &Facts) -> Result<Asked, Refusal> {
     if asked == Raw::default() {
         return Ok(Asked::Doctor { plan: None, json });
     }
-    let lenient =
-        Limits { memlock_bytes: None, kernel: None, io_uring_forbidden: None, ..carded(&asked, facts)? };
+    let lenient = Limits {
+        memlock_bytes: None,
+        kernel: None,
+        io_uring_forbidden: None,
+        ring_refused: None,
+        ..carded(&asked, facts)?
+    };
     Ok(Asked::Doctor { plan: Some(Box::new(Plan::new(asked, &lenient)?)), json })
 }
 
@@ -229,7 +235,7 @@ fn examined(mut asked: Raw, facts: &Facts) -> Result<Asked, Refusal> {
 fn carded(asked: &Raw, facts: &Facts) -> Result<Limits, Refusal> {
     let card = asked.client.card.as_ref().map(Text::as_str);
     let cost = card::cost(card, card::usual_place().as_deref(), facts)?;
-    Ok(Limits { cost, ..limits(facts) })
+    Ok(Limits { cost, ..tried_limits(facts) })
 }
 
 /// A sweep, new or resumed: then its options are those it began with, but for the budget.

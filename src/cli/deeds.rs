@@ -191,6 +191,9 @@ pub(super) fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
 pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
     let _ = host::raise_files();
     let interrupts = Interrupts::catch()?;
+    if let Some(caveat) = &plan.caveat {
+        writeln!(io::stderr(), "note: {caveat}")?;
+    }
     let Running { sim, certificate } = match run::serve(plan) {
         Ok(running) => running,
         Err(error) => {

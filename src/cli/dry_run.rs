@@ -1,7 +1,7 @@
 //! What a run would be, printed: a config file whose comments tell the rest; sends nothing.
 
 use super::curl;
-use crate::plan::{Balance, CostSource, Plan, format_cpus};
+use crate::plan::{Balance, Client, CostSource, Plan, format_cpus};
 use crate::schedule::{Extent, Load};
 use crate::time::{Phase, format_span};
 use std::io::{self, Write};
@@ -61,7 +61,8 @@ fn words(plan: &Plan) -> Vec<String> {
         client.expected_rho,
         source(&client.cost.source)
     ));
-    lines.push(format!("connections: at most {}; {}", client.connections, client.waiting));
+    let Client { connections, engine, waiting, .. } = client;
+    lines.push(format!("connections: at most {connections}; {engine}, {waiting}"));
     lines.extend(plan.caveats.iter().map(|caveat| format!("caveat: {caveat}")));
     lines
 }

@@ -67,6 +67,7 @@ fn keep(plan: &FloorPlan, facts: &Facts, floor: &mut Floor) -> io::Result<()> {
         version: CARD_VERSION,
         lowrho: floor.lowrho.clone(),
         host: card::host(facts),
+        engine: plan.ladders[0].rungs[0].plan.client.engine.name().into(),
         made_unix_s: floor.start_unix_ns / 1_000_000_000,
         tokens_per_request: floor.tokens,
         request_cost_ns: costs.request_ns,

@@ -1,5 +1,6 @@
 //! The capacity card: what `lowrho floor` measured on a host, kept for later plans; opens no file.
 
+use super::Engine;
 use super::cost::{Cost, CostSource};
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ pub struct Card {
     pub lowrho: String,
     /// The host it holds for.
     pub host: CardHost,
+    /// The engine that it was measured with: `uring`, or `epoll`, at whose costs that one does not drive.
+    #[serde(default = "uring")]
+    pub engine: String,
     /// When it was measured, in seconds since 1970.
     pub made_unix_s: u64,
     /// Tokens of an answer while measuring.
@@ -32,6 +36,11 @@ pub struct Card {
     pub valid_requests_per_s: Option<f64>,
     /// The highest rate of events measured with a valid verdict; null = none was valid.
     pub valid_events_per_s: Option<f64>,
+}
+
+/// What a card without the word was measured with.
+fn uring() -> String {
+    Engine::Uring.name().into()
 }
 
 /// The facts that make a host the one a card was measured on.
@@ -125,6 +134,7 @@ impl Card {
             request: Span::from_ns(self.request_cost_ns),
             event: Span::from_ns(self.event_cost_ns),
             source: CostSource::Card(file.into()),
+            engine: if self.engine == Engine::Epoll.name() { Engine::Epoll } else { Engine::Uring },
         }
     }
 }
@@ -142,6 +152,7 @@ mod tests {
             version: CARD_VERSION,
             lowrho: env!("CARGO_PKG_VERSION").into(),
             host: here(),
+            engine: uring(),
             made_unix_s: 1_800_000_000,
             tokens_per_request: 8,
             request_cost_ns: 11_000,
@@ -158,6 +169,20 @@ mod tests {
         let cost = read.cost("c.json");
         assert_eq!((cost.request, cost.event), (Span::from_us(11), Span::from_ns(3_500)));
         assert_eq!(cost.to_string(), "11us a request and 3.5us an event");
+        let nameless = card().to_json().replace("  \"engine\": \"uring\",\n", "");
+        assert_eq!(Card::read(&nameless, &here()).unwrap(), card(), "before there were two");
+    }
+
+    #[test]
+    fn a_card_of_one_engine_says_nothing_of_the_other() {
+        let cost = |engine: Engine| Card { engine: engine.name().into(), ..card() }.cost("c.json");
+        for engine in [Engine::Uring, Engine::Epoll] {
+            assert_eq!(cost(engine).of(engine), cost(engine));
+        }
+        let other = cost(Engine::Epoll).of(Engine::Uring);
+        assert_eq!(other.event, Cost::default().event);
+        let CostSource::Refused(why) = &other.source else { panic!("{other:?}") };
+        assert!(why.contains("c.json: measured with --engine epoll"), "{why}");
     }
 
     #[test]

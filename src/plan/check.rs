@@ -23,7 +23,7 @@ impl Plan {
         let target = target::read(r, &raw);
         let load = load::read(r, &raw);
         let payload = payload::read(r, &raw);
-        let sim = sim::read(r, &raw, limits);
+        let mut sim = sim::read(r, &raw, limits);
         let output = output(r, &raw);
         let require = r.word(option!(raw.verdict.require), &REQUIRE).unwrap_or(Require::Suspect);
         let thresholds = thresholds::read(r, &raw);
@@ -40,6 +40,9 @@ impl Plan {
                 "--insecure: no server had to prove who it is, so these are the numbers of whoever answered"
                     .into(),
             );
+        }
+        if let Some(sim) = &mut sim {
+            sim.engine.get_or_insert(client.engine);
         }
         let plan = Self {
             target,

@@ -2,10 +2,11 @@
 
 use super::cost::{Cost, CostSource, Demand};
 use super::raw::Raw;
-use super::reading::{Given, Place, Reading, option};
+use super::reading::{Given, Reading, option};
 use super::ways::Ways;
 use super::{
-    Limits, Load, Payload, SimPlan, Target, Waiting, cpus, expected, format_cpus, pool, sources, waiting,
+    Engine, Limits, Load, Payload, SimPlan, Target, Waiting, cpus, engine, expected, format_cpus, pool,
+    sources, waiting,
 };
 use crate::time::StampClass;
 use core::net::IpAddr;
@@ -21,6 +22,10 @@ pub struct Client {
     pub preconnect: bool,
     /// How the shards wait for what arrives.
     pub waiting: Waiting,
+    /// By which system calls they drive their sockets.
+    pub engine: Engine,
+    /// Whether that engine was asked for by name.
+    pub engine_by_name: bool,
     /// Who stamps what arrives.
     pub stamps: StampClass,
     /// Requests per second at the load's peak, as far as they can be told before the run.
@@ -57,11 +62,15 @@ pub(super) fn read(
     sim: Option<&SimPlan>,
 ) -> (Client, Vec<String>) {
     let mut caveats = Vec::new();
-    machine(r, limits);
     let cores = cores(r, raw, limits, sim, &mut caveats);
     let itl = sim.map(SimPlan::expected_itl);
     let demand = expected::demand(load, payload, itl);
-    if let CostSource::Refused(why) = &limits.cost.source {
+    let wish = engine::wish(r, option!(raw.client.engine));
+    let cost = limits.cost.clone().of(match wish {
+        None if engine::is_refused(limits) => Engine::Epoll,
+        wish => wish.unwrap_or_default(),
+    });
+    if let CostSource::Refused(why) = &cost.source {
         caveats.push(format!("the capacity card is not used: {why}; lowrho floor makes a new one"));
     }
     let given = option!(raw.client.source_ip);
@@ -76,7 +85,7 @@ pub(super) fn read(
     let most = cores.len().min(shares.0).max(1);
     let shards = match option!(raw.client.shards) {
         given if given.value.is_some_and(|text| text.as_str() == "auto") => {
-            expected::shards(demand, &limits.cost, most)
+            expected::shards(demand, &cost, most)
         }
         given => explicit_shards(r, given, most, &cores, shares, sim),
     };
@@ -88,15 +97,18 @@ pub(super) fn read(
              is used up; raise the quota (docker run --cpus, cpu.max) or take fewer shards"
         ));
     }
-    let expected_rho = expected::rho(demand, &limits.cost, shards);
+    let expected_rho = expected::rho(demand, &cost, shards);
     if expected_rho > 0.5 {
         caveats.push(format!(
             "the expected rho of a shard is {expected_rho:.2} at {}: above 0.5 the client's own queueing \
              shows; give it more cores (--cpus) or a lower rate",
-            limits.cost
+            cost
         ));
     }
-    memlock(r, limits, cpus.len(), sim);
+    let of_sim = sim.filter(|sim| sim.engine != Some(Engine::Epoll)).map_or(0, |sim| sim.cpus.len());
+    let obstacles = engine::obstacles(limits, cpus.len(), of_sim);
+    let (engine, caveat) = engine::choose(r, wish, &obstacles, "--engine");
+    caveats.extend(caveat);
     if !reuse {
         caveats.extend(ways.exhausted_by(load, limits.source_ports));
     }
@@ -119,39 +131,17 @@ pub(super) fn read(
         reuse,
         sources,
         waiting,
+        engine,
+        engine_by_name: wish.is_some(),
         stamps,
         enable_stamps,
         quick_ack: raw.client.quickack == Some(true),
         expected_requests_per_s: requests_per_s,
         expected_events_per_s: events_per_s,
-        cost: limits.cost.clone(),
+        cost,
         expected_rho,
     };
     (client, caveats)
-}
-
-/// What no option can change.
-pub(super) fn machine(r: &mut Reading, limits: &Limits) {
-    /// Deferred task running and multishot receive with control messages came with it.
-    const OLDEST: (u32, u32) = (6, 1);
-    if let Some((major, minor)) = limits.kernel.filter(|version| *version < OLDEST) {
-        let version = format!("{major}.{minor}");
-        r.note(
-            Place::Whole("this machine's kernel"),
-            Some(version),
-            "Linux 6.1 or later",
-            "run on a host with a newer kernel",
-        );
-    }
-    if let Some(why) = &limits.io_uring_forbidden {
-        r.note(
-            Place::Whole("io_uring"),
-            Some(why.clone()),
-            "a kernel and container that allow io_uring",
-            "sysctl kernel.io_uring_disabled=0; in a container a seccomp profile that allows io_uring_setup, \
-             io_uring_enter and io_uring_register (docker run --security-opt seccomp=...)",
-        );
-    }
 }
 
 /// The CPUs that shards may have, the simulator's left out where there are others.
@@ -202,39 +192,4 @@ fn explicit_shards(
         r.refuse(given, format!("auto, or a whole number from 1 to {most}"), remedy);
         1
     })
-}
-
-/// Locked memory of one shard: its socket ring and the executor's rings. Measured as an unprivileged user on Linux 6.18:
-/// 6 shards start within 1,185 KiB, 16 within 3,592, 32 within 7,756, so at most 243 KiB each.
-pub const SHARD_LOCKED_BYTES: u64 = 256 * 1024;
-
-/// glommio refuses to start below this limit, whatever it needs.
-const LEAST_LOCKED_BYTES: u64 = 512 * 1024;
-
-/// Whether the rings of so many shards of ours, and of those of a simulator in this process, may be locked.
-pub(super) fn memlock(r: &mut Reading, limits: &Limits, shards: usize, sim: Option<&SimPlan>) {
-    let of_sim = sim.map_or(0, |sim| sim.cpus.len());
-    let needed = u64::try_from(shards + of_sim).expect("few shards") * SHARD_LOCKED_BYTES;
-    let needed = needed.max(LEAST_LOCKED_BYTES);
-    let Some(allowed) = limits.memlock_bytes.filter(|allowed| *allowed < needed) else { return };
-    let counted = |n: usize, whose: &str| match n {
-        0 => None,
-        1 => Some(format!("1 shard of {whose}")),
-        n => Some(format!("{n} shards of {whose}")),
-    };
-    let whose = [counted(shards, "the client"), counted(of_sim, "the simulator")];
-    let whose: Vec<String> = whose.into_iter().flatten().collect();
-    let fewer = match (shards, of_sim) {
-        (0 | 1, 0 | 1) => String::new(),
-        (0, _) => ", or take fewer CPUs (--cpus)".into(),
-        _ => ", or take fewer shards (--shards, --sim-cpus)".into(),
-    };
-    r.note(
-        Place::Whole("locked memory (ulimit -l)"),
-        Some(format!("{} KiB", allowed / 1024)),
-        format!("at least {} KiB for {}", needed / 1024, whose.join(" and ")),
-        format!(
-            "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1){fewer}"
-        ),
-    );
 }

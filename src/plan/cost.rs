@@ -1,5 +1,6 @@
 //! What a request and an event cost a shard, and the utilization that follows; measures nothing.
 
+use super::Engine;
 use super::expected::EVENT_COST;
 use crate::time::{Span, format_span};
 use std::fmt;
@@ -13,6 +14,8 @@ pub struct Cost {
     pub event: Span,
     /// Where these come from.
     pub source: CostSource,
+    /// The engine that they were measured with.
+    pub engine: Engine,
 }
 
 /// Where a cost comes from.
@@ -29,7 +32,7 @@ pub enum CostSource {
 
 impl Default for Cost {
     fn default() -> Self {
-        Self { request: Span::ZERO, event: EVENT_COST, source: CostSource::Guess }
+        Self { request: Span::ZERO, event: EVENT_COST, source: CostSource::Guess, engine: Engine::default() }
     }
 }
 
@@ -45,6 +48,16 @@ impl Cost {
     #[must_use]
     pub fn refused(why: String) -> Self {
         Self { source: CostSource::Refused(why), ..Self::default() }
+    }
+
+    /// The same for a run with `engine`: measured with another, they are no better than the guess.
+    pub(super) fn of(self, engine: Engine) -> Self {
+        match &self.source {
+            CostSource::Card(file) if self.engine != engine => {
+                Self::refused(format!("{file}: measured with --engine {}", self.engine.name()))
+            }
+            _ => self,
+        }
     }
 
     /// The utilization that `demand` means, all shards together.

@@ -198,6 +198,7 @@ impl Read {
         raw.payload.output_tokens = Some(Text(self.tokens.to_string()));
         raw.client.shards = Some(Text(shards.to_string()));
         raw.client.cpus = asked.cpus.clone();
+        raw.client.engine = asked.engine.clone();
         if way == "busy-poll" {
             raw.client.busy_poll = Some(true);
         } else {

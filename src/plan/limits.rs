@@ -17,8 +17,10 @@ pub struct Limits {
     pub memlock_bytes: Option<u64>,
     /// Kernel version, major and minor; `None` = it does not say.
     pub kernel: Option<(u32, u32)>,
-    /// Why io_uring cannot be used here, if it cannot.
+    /// Why the kernel's own switch forbids io_uring, if it does.
     pub io_uring_forbidden: Option<String>,
+    /// Why a ring made for a moment was refused, the remedy after a colon; `None` = it was not, or none was tried.
+    pub ring_refused: Option<String>,
     /// What requests and events cost a shard here, as far as it was measured.
     pub cost: Cost,
 }

@@ -4,7 +4,7 @@ use super::listen::{self, Listen};
 use super::load::only_for;
 use super::raw::{Raw, SimOptions};
 use super::reading::{Reading, option};
-use super::{Limits, PlanError, client, cpus, format_cpus};
+use super::{Engine, Limits, PlanError, cpus, engine, format_cpus};
 use crate::random::{Counts, Delays};
 use crate::script::{EngineKind, FaultRule, Faults, Latencies, Script};
 use crate::time::Span;
@@ -21,8 +21,12 @@ pub struct SimPlan {
     pub script: Script,
     /// How it speaks TLS; `None` = it speaks in the clear.
     pub tls: Option<SimTls>,
+    /// By which system calls it drives its sockets; `None` = as the client does.
+    pub engine: Option<Engine>,
     /// File for its own log of the truth.
     pub log: Option<String>,
+    /// What it had to give up, alone in its process.
+    pub caveat: Option<String>,
 }
 
 /// How the simulator speaks TLS. Files are named here and read when it starts.
@@ -63,9 +67,10 @@ impl SimPlan {
         let raw = Raw { sim: asked, ..Raw::default() };
         let raw = raw.over(Raw { sim: defaults, ..Raw::default() });
         let mut reading = Reading::of_the_simulator_alone();
-        client::machine(&mut reading, limits);
-        let sim = options(&mut reading, &raw, limits);
-        client::memlock(&mut reading, limits, 0, Some(&sim));
+        let mut sim = options(&mut reading, &raw, limits);
+        let obstacles = engine::obstacles(limits, 0, sim.cpus.len());
+        let (engine, caveat) = engine::choose(&mut reading, sim.engine, &obstacles, "--socket-engine");
+        (sim.engine, sim.caveat) = (Some(engine), caveat);
         reading.done(sim)
     }
 
@@ -93,7 +98,16 @@ impl SimPlan {
 /// Reads section `[sim]` of a run: nothing without `--sim`.
 pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPlan> {
     if raw.target.sim == Some(true) {
-        return Some(options(r, raw, limits));
+        let sim = options(r, raw, limits);
+        if sim.engine == Some(Engine::Uring) {
+            engine::choose(
+                r,
+                sim.engine,
+                &engine::obstacles(limits, 0, sim.cpus.len()),
+                "--sim-socket-engine",
+            );
+        }
+        return Some(sim);
     }
     let asked = &raw.sim;
     for given in [
@@ -101,6 +115,7 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPla
         option!(raw.sim.cpus),
         option!(raw.sim.model),
         option!(raw.sim.engine),
+        option!(raw.sim.socket_engine),
         option!(raw.sim.ttft),
         option!(raw.sim.itl),
         option!(raw.sim.prefill_per_token),
@@ -160,7 +175,9 @@ fn options(r: &mut Reading, raw: &Raw, limits: &Limits) -> SimPlan {
     {
         r.refuse(given, "a port, with TLS", format!("{local} is spoken to in the clear"));
     }
-    SimPlan { listen, cpus, script, tls, log: r.text(option!(raw.sim.log), "the name of a file") }
+    let engine = engine::wish(r, option!(raw.sim.socket_engine));
+    let log = r.text(option!(raw.sim.log), "the name of a file");
+    SimPlan { listen, cpus, script, tls, engine, log, caveat: None }
 }
 
 /// Whether the simulator is to speak TLS.
@@ -202,6 +219,11 @@ pub(super) fn yield_defaults(defaults: &mut SimOptions, asked: &SimOptions) {
 /// Reads the engine, and refuses what it has no use for.
 fn engine(r: &mut Reading, raw: &Raw, shards: usize) -> EngineKind {
     let given = option!(raw.sim.engine);
+    if let Some(text) = given.value.filter(|text| engine::is_wish(text.as_str())) {
+        let remedy = format!("by which system calls it drives its sockets is --sim-socket-engine {text}");
+        r.refuse(given, "laws, mdc:... or batch:...", remedy);
+        return EngineKind::default();
+    }
     let engine = r.parsed(given, "", str::parse::<EngineKind>).unwrap_or_default();
     if engine.is_one_queue() {
         for given in [option!(raw.sim.ttft), option!(raw.sim.itl), option!(raw.sim.prefill_per_token)] {

@@ -20,6 +20,7 @@ fn limits() -> Limits {
         memlock_bytes: Some(8 * 1024 * 1024),
         kernel: Some((6, 18)),
         io_uring_forbidden: None,
+        ring_refused: None,
         cost: Cost::default(),
     }
 }

@@ -24,6 +24,8 @@ pub struct About {
     pub shards: Vec<AboutShard>,
     /// What the plan and the run have to say beside the verdict's own caveats.
     pub caveats: Vec<String>,
+    /// By which system calls the shards drove their sockets: `uring` or `epoll`.
+    pub engine: String,
     /// Reads by who stamped them; `lost` and the clock bound are taken from the facts of the analysis.
     pub stamps: Stamps,
     /// How servers were spoken to over TLS; `None` where none was.
@@ -50,7 +52,7 @@ pub struct AboutShard {
     pub cpu_time_ns: Option<i64>,
     /// The kernel's share of that CPU time, by its own accounting in ticks.
     pub kernel_share: Option<f64>,
-    /// Receives that ended for want of buffers.
+    /// Receives that ended, or reads that were put off, for want of buffers.
     pub buffer_shortages: u64,
     /// What its ring counted.
     pub ring: RingAudit,

@@ -92,7 +92,7 @@ pub struct ShardAudit {
 /// A shard's traffic with the kernel, from its start to its end, warm-up and cool-down included.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RingAudit {
-    /// Calls of `io_uring_enter`.
+    /// Calls of `io_uring_enter`; on epoll, of `epoll_wait` and of the sleeps before it.
     pub enters: u64,
     /// Sends given to the kernel.
     pub sends: u64,

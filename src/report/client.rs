@@ -22,6 +22,9 @@ pub struct Client {
     pub bias_removed: Option<Reported>,
     /// What other clients would have reported of the same traffic; empty where that was not followed.
     pub imagined: Vec<ImaginedClient>,
+    /// By which system calls the shards drove their sockets: `uring` or `epoll`; empty in summaries that do not say.
+    #[serde(default)]
+    pub engine: String,
     /// Who made the receive stamps.
     pub stamps: Stamps,
     /// How servers were spoken to over TLS; null where none was.

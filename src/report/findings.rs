@@ -246,6 +246,7 @@ fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &
         checks: found.checks.iter().map(check).collect(),
         caveats: about.caveats.iter().chain(&found.caveats).cloned().collect(),
         bias: bias(&total.bias),
+        engine: about.engine.clone(),
         stamps,
         tls: about.tls.clone(),
         surroundings: surroundings(facts),

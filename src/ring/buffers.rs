@@ -48,6 +48,19 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// Maps the buffers.
+    pub(super) fn new(config: &RingConfig) -> Result<Self, RingError> {
+        let each = usize::try_from(config.buffer_bytes).expect("a 64-bit host");
+        Ok(Self { pages: Pages::new(config.total_buffer_bytes())?, each })
+    }
+
+    /// Where buffer `id` begins; [`Memory::each`] bytes from there are its own.
+    pub(super) fn start(&self, id: u16) -> NonNull<u8> {
+        assert!(usize::from(id) < self.count(), "buffers are known by their numbers");
+        // SAFETY: just checked to be inside the mapping.
+        unsafe { self.pages.base.add(usize::from(id) * self.each) }
+    }
+
     /// How many buffers there are.
     pub(super) const fn count(&self) -> usize {
         self.pages.bytes / self.each
@@ -61,7 +74,7 @@ impl Memory {
     /// The first `bytes` bytes of buffer `id`.
     ///
     /// # Safety
-    /// The kernel must have filled the buffer, and must not have it back while the slice lives.
+    /// The kernel must have filled the buffer, and nobody may write to it while the slice lives.
     pub(super) unsafe fn filled(&self, id: u16, bytes: usize) -> &[u8] {
         let from = usize::from(id) * self.each;
         assert!(
@@ -87,15 +100,13 @@ pub(super) struct Buffers {
 impl Buffers {
     /// Maps the buffers and registers them.
     pub(super) fn register(config: &RingConfig, submitter: &Submitter<'_>) -> Result<Self, RingError> {
-        let pages = Pages::new(config.total_buffer_bytes())?;
+        let memory = Rc::new(Memory::new(config)?);
         let lent = Pages::new(usize::from(config.buffers) * size_of::<BufRingEntry>())?;
         let address = u64::try_from(lent.base.as_ptr().addr()).expect("a 64-bit host");
         // SAFETY: `lent` is page-aligned, holds that many entries, and outlives the registration: `Ring` unregisters by
         // closing the io_uring before it drops its buffers.
         let registered = unsafe { submitter.register_buf_ring_with_flags(address, config.buffers, GROUP, 0) };
         registered.map_err(|error| RingError::of_io("registering receive buffers", &error))?;
-        let each = usize::try_from(config.buffer_bytes).expect("a 64-bit host");
-        let memory = Rc::new(Memory { pages, each });
         let mut buffers = Self { memory, lent, mask: config.buffers - 1, tail: 0 };
         (0..config.buffers).for_each(|id| buffers.lend(id));
         buffers.publish();
@@ -110,8 +121,7 @@ impl Buffers {
     pub(super) fn lend(&mut self, id: u16) {
         assert!(id <= self.mask, "the kernel gives back only what it was lent");
         let length = u32::try_from(self.memory.each).expect("buffers are at most 4 MiB");
-        // SAFETY: inside the mapping, by the assertion.
-        let start = unsafe { self.memory.pages.base.add(usize::from(id) * self.memory.each) };
+        let start = self.memory.start(id);
         // SAFETY: the mask keeps the entry inside the mapping.
         let entry = unsafe { self.entries().add(usize::from(self.tail & self.mask)) };
         // SAFETY: aligned and initialized (zeroed pages). The kernel only reads entries, and this one not before the

@@ -2,7 +2,7 @@
 //!
 //! It must not ask the kernel: [`super::Ring::new`] does.
 
-use super::RingError;
+use super::{Engine, RingError};
 
 /// Whether the kernel is asked for receive stamps.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -28,6 +28,8 @@ pub enum PortUse {
 /// The size of a [`super::Ring`].
 #[derive(Clone, Debug)]
 pub struct RingConfig {
+    /// By which system calls its sockets are driven.
+    pub engine: Engine,
     /// Submission entries, rounded up to a power of two by the kernel; the ring flushes when they run out.
     pub entries: u32,
     /// Receive buffers, a power of two, shared by all connections.
@@ -78,6 +80,7 @@ impl Default for RingConfig {
     /// Four sends an enter cost a twentieth more CPU than forty, and keep departures certain to some 20 us.
     fn default() -> Self {
         Self {
+            engine: Engine::Uring,
             entries: 256,
             buffers: 512,
             buffer_bytes: 4096,

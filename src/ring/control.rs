@@ -6,7 +6,7 @@
 use super::RingConfig;
 
 /// `struct io_uring_recvmsg_out`: the lengths of name, control and payload, and the message's flags.
-const RECVMSG_OUT_BYTES: usize = 16;
+pub(super) const RECVMSG_OUT_BYTES: usize = 16;
 /// `struct cmsghdr`: its length (with the header), level and type.
 const CMSG_HEADER_BYTES: usize = 16;
 /// Three `struct timespec`: software, unused, hardware.
@@ -50,7 +50,7 @@ pub(super) fn read_filled(buffer: &[u8]) -> Option<Filled> {
 }
 
 /// The stamps among the control messages.
-fn stamps(control: &[u8]) -> Raw {
+pub(super) fn stamps(control: &[u8]) -> Raw {
     let Some(times) = times(control) else { return Raw::default() };
     let time = |nth: usize| {
         let seconds = u64_at(times, 16 * nth)?.cast_signed();

@@ -1,8 +1,9 @@
-//! A core of our own: a thread pinned to it, the socket ring, and the executor in whose main task the pump turns.
+//! A core of our own: a thread pinned to it, the socket ring, and the executor in whose main task the pump turns; on epoll
+//! the pump turns alone.
 //!
 //! It must not know what the handler does; it is the one place where glommio is spoken to.
 
-use super::{Handler, Pass, Payload, Pump, PumpConfig, Ring, RingConfig, RingError};
+use super::{Engine, Handler, Pass, Payload, Pump, PumpConfig, Ring, RingConfig, RingError};
 use crate::time::{Instant, Span};
 use glommio::{LocalExecutor, LocalExecutorBuilder, Placement};
 use std::fmt;
@@ -44,7 +45,9 @@ impl fmt::Display for CoreError {
             Self::Ring(error) => error.fmt(f),
             Self::Executor(words) => write!(
                 f,
-                "the executor's rings cannot be had ({words}): raise the locked-memory limit (ulimit -l), or use fewer shards"
+                "the executor's rings cannot be had ({}): raise the locked-memory limit (ulimit -l), or use fewer shards",
+                // The remedy is what follows the first colon.
+                words.replace(": ", ", ")
             ),
         }
     }
@@ -54,7 +57,8 @@ impl std::error::Error for CoreError {}
 
 /// The calling thread, made into a core. It stays pinned.
 pub struct Core<P: Payload> {
-    executor: LocalExecutor,
+    /// None on epoll: glommio cannot be had without io_uring of its own.
+    executor: Option<LocalExecutor>,
     pump: Pump<P>,
 }
 
@@ -71,13 +75,12 @@ impl<P: Payload> Core<P> {
         {
             return Err(CoreError::NotAllowed { cpu });
         }
+        let engine = ring.engine;
         let ring = Ring::new(ring).map_err(CoreError::Ring)?;
-        // The preempt timer stays at its default: shorter ones hang glommio 0.9.
-        let executor = LocalExecutorBuilder::new(Placement::Unbound)
-            .io_memory(IO_MEMORY_BYTES)
-            .ring_depth(RING_DEPTH)
-            .make()
-            .map_err(|error| CoreError::Executor(error.to_string()))?;
+        let executor = match engine {
+            Engine::Uring => Some(executor()?),
+            Engine::Epoll => None,
+        };
         Ok(Self { executor, pump: Pump::new(ring, pump) })
     }
 
@@ -93,18 +96,36 @@ impl<P: Payload> Core<P> {
         mut is_over: impl FnMut(&mut H, &Pass) -> bool,
     ) {
         let Self { executor, pump } = self;
+        let mut turn = || {
+            let pass = pump.turn(handler);
+            (is_over(handler, &pass), pass.ended)
+        };
+        let Some(executor) = executor else {
+            // Nothing else runs here that would have to be given a turn.
+            while !turn().0 {}
+            return;
+        };
         executor.run(async {
             let mut yielded = Instant::ZERO;
             loop {
-                let pass = pump.turn(handler);
-                if is_over(handler, &pass) {
+                let (over, ended) = turn();
+                if over {
                     break;
                 }
-                if pass.ended - yielded >= BEAT {
-                    yielded = pass.ended;
+                if ended - yielded >= BEAT {
+                    yielded = ended;
                     glommio::executor().yield_task_queue_now().await;
                 }
             }
         });
     }
+}
+
+fn executor() -> Result<LocalExecutor, CoreError> {
+    // The preempt timer stays at its default: shorter ones hang glommio 0.9.
+    LocalExecutorBuilder::new(Placement::Unbound)
+        .io_memory(IO_MEMORY_BYTES)
+        .ring_depth(RING_DEPTH)
+        .make()
+        .map_err(|error| CoreError::Executor(error.to_string()))
 }

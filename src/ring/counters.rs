@@ -5,7 +5,7 @@
 /// Counts since the ring was made.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
-    /// Calls of `io_uring_enter`.
+    /// Calls of `io_uring_enter`; on epoll, of `epoll_wait` and of the sleeps before it.
     pub enters: u64,
     /// Reads handed to the handler.
     pub reads: u64,
@@ -17,7 +17,7 @@ pub struct Counters {
     pub stamped_by_kernel: u64,
     /// Reads stamped before the harvest that should have brought them: their interval falls back to the stream's own.
     pub overtaken: u64,
-    /// Multishot receives that ended for want of a buffer.
+    /// Multishot receives that ended, or reads that were put off, for want of a buffer.
     pub enobufs: u64,
     /// Multishot receives and accepts armed again.
     pub rearmed: u64,

@@ -53,6 +53,14 @@ impl RingError {
         }
     }
 
+    /// What a failed `epoll_create` means.
+    pub(super) fn of_epoll(what: &'static str, errno: Errno) -> Self {
+        match errno {
+            Errno::MFILE | Errno::NFILE => Self::Files(errno),
+            _ => Self::Kernel(what, errno),
+        }
+    }
+
     pub(super) fn of_io(what: &'static str, error: &std::io::Error) -> Self {
         Self::of_setup(what, Errno::from_io_error(error).unwrap_or(Errno::IO))
     }

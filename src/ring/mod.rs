@@ -1,4 +1,4 @@
-//! The socket ring and its pump: io_uring, provided buffers, receive stamps. The only room with `unsafe`.
+//! The socket ring and its pump: io_uring with provided buffers, or epoll; receive stamps. The only room with `unsafe`.
 //!
 //! It must not know what the bytes mean, nor who runs it: a [`Handler`] does.
 
@@ -6,18 +6,23 @@ mod address;
 mod buffers;
 mod coalesce;
 mod collect;
+mod completions;
 mod config;
 mod control;
 mod core_thread;
 mod counters;
+mod edge;
+mod engine;
 mod error;
 mod handler;
 mod harvest;
 mod kernel_cost;
 mod listens;
+mod news;
 mod nic;
 mod paths;
 mod payloads;
+mod poller;
 mod pump;
 mod queue;
 mod slots;
@@ -25,12 +30,14 @@ mod socket;
 mod sockets;
 mod token;
 mod trial;
+mod uring;
 
 pub use address::Address;
 pub use coalesce::Coalesce;
 pub use config::{PortUse, RingConfig, Stamps};
 pub use core_thread::{Core, CoreError};
 pub use counters::Counters;
+pub use engine::Engine;
 pub use error::RingError;
 pub use handler::{Conn, Departure, End, Handler, Job, JobClass, Pass, Payload, Read, Task};
 pub use nic::{Card, CardStamps};

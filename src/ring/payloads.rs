@@ -67,6 +67,19 @@ impl<P: Payload> Payloads<P> {
         unsafe { &raw const (*pinned).message }
     }
 
+    /// Leaves out of the message the first `bytes`, which the kernel has taken; it must hold no other part of it. Whether
+    /// that was all.
+    pub(super) fn advance(&mut self, index: u32, bytes: usize) -> bool {
+        let send = self.at_mut(index);
+        // SAFETY: the box is alive, and by this function's contract the kernel does not refer to it.
+        let pinned = unsafe { send.pinned.as_mut() };
+        let gone = pinned.slices.len() - pinned.message.msg_iovlen;
+        let mut rest = &mut pinned.slices[gone..];
+        IoSlice::advance_slices(&mut rest, bytes);
+        (pinned.message.msg_iov, pinned.message.msg_iovlen) = (rest.as_mut_ptr().cast(), rest.len());
+        rest.is_empty()
+    }
+
     /// Takes the payload back; the kernel must be done with it, or never have been asked.
     pub(super) fn unload(&mut self, index: u32) -> P {
         let send = self.at_mut(index);
@@ -166,6 +179,28 @@ mod tests {
         );
         assert_eq!(payloads.unload(first).0.concat(), b"abcde");
         assert_eq!(payloads.conn(first), CONN);
+    }
+
+    #[test]
+    fn what_the_kernel_has_taken_is_left_out_to_the_byte() {
+        let parts = [b"ab".to_vec(), Vec::new(), b"cde".to_vec(), b"f".to_vec()];
+        for taken in 0..=6 {
+            for then in 0..=6 - taken {
+                let mut payloads = Payloads::new();
+                let (index, bytes) = payloads.load(CONN, Parts(parts.to_vec(), Rc::new(())));
+                let over = payloads.advance(index, taken) | payloads.advance(index, then);
+                assert_eq!(over, taken + then == bytes);
+                // SAFETY: the message is valid until `unload`.
+                let message = unsafe { &*payloads.message(index) };
+                // SAFETY: its slices are too, and there are as many as it says.
+                let slices = unsafe {
+                    std::slice::from_raw_parts(message.msg_iov.cast::<IoSlice<'_>>(), message.msg_iovlen)
+                };
+                let rest: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+                assert_eq!(rest, b"abcdef"[taken + then..]);
+                assert_eq!(payloads.unload(index).0, parts, "the payload itself is as it was");
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,6 @@ use super::coalesce::Coalescing;
 use super::collect::{Sight, bytes};
 use super::harvest::{Harvest, Other};
 use super::kernel_cost::KernelCost;
-use super::queue::DEFERRED_AT_ONCE;
 use super::{Coalesce, Conn, Counters, Departure, Handler, Job, JobClass, Pass, Payload, Read, Ring};
 use crate::clock::{self, CardClock, CardOffset, RealtimeOffset};
 use crate::time::{Instant, Span};
@@ -213,47 +212,31 @@ impl<P: Payload> Pump<P> {
     /// Sleeps in the ring until `latest`; gives the end of the gathering, before which no arrival was to wake us.
     fn wait(&mut self, entered: Instant, latest: Instant) -> Instant {
         if latest <= entered {
-            self.ring.queue.sweep();
+            self.ring.sweep();
             return entered;
         }
         let gather = self.coalescing.window().min(latest - entered);
-        if gather == Span::ZERO && self.ring.queue.completions() > 0 {
+        if gather == Span::ZERO && self.ring.has_completions() {
             // Sends complete as they are submitted: what has come already is no reason for an enter.
             return entered;
         }
-        self.ring.queue.wait(gather, latest - entered);
+        self.ring.wait(gather, latest - entered);
         entered + gather
     }
 
     /// Collects what has come, and what still comes: a full harvest leaves nothing that came before it. Gives how many
     /// completions the wait itself had brought.
     fn gather(&mut self, harvested: Instant) -> usize {
-        let mut began = harvested;
         let room = self.memory.count() / 2;
         let card = self.card.as_ref().and_then(|(_, way)| way.as_ref());
         let sight = Sight { offset: &self.offset, card, harvested, swept: self.swept };
+        let began = self.ring.looked().unwrap_or(harvested);
         let came = self.ring.collect(sight, &mut self.harvest);
-        self.is_behind = false;
-        while self.ring.queue.is_work_deferred() {
-            if self.harvest.reads.len() >= room {
-                // The buffers would run out: these reads first, the rest in the next turn.
-                self.is_behind = true;
-                break;
-            }
-            if self.ring.has_unasked_sends() {
-                // One that waited for another's completion would leave with the sweep, and the clock be read too late.
-                self.ring.flush();
-            }
-            self.ring.queue.sweep();
-            if self.ring.collect(sight, &mut self.harvest) < DEFERRED_AT_ONCE {
-                break;
-            }
-            began = clock::now();
-        }
-        // What the starved have not read came before this harvest all the same.
-        self.is_behind |= !self.ring.starved.is_empty();
+        let (later, left) = self.ring.collect_deferred(sight, room, &mut self.harvest);
+        // What is known to lie unread came before this harvest all the same.
+        self.is_behind = left || self.ring.has_unread();
         if !self.is_behind {
-            self.swept = began;
+            self.swept = later.unwrap_or(began);
         }
         self.harvest.sort();
         came

@@ -1,8 +1,9 @@
-//! A ring made for a moment, to see whether this machine lets us have one, and what it can do.
+//! A core made for a moment, to see whether this machine lets us have its rings, and what they can do.
 //!
 //! It must not be used: it is dropped again.
 
-use super::{Payload, Ring, RingConfig, RingError};
+use super::edge::Edge;
+use super::{Core, CoreError, Payload, PumpConfig, RingConfig};
 use std::io::IoSlice;
 
 /// What a ring of this machine can do beyond what every run needs.
@@ -20,13 +21,20 @@ impl Payload for Nothing {
 }
 
 impl RingFeatures {
-    /// Makes the ring that a shard would make, on this thread.
+    /// Makes the rings that a shard would make, on a thread of their own.
     ///
     /// # Errors
     /// Why a shard would have none.
-    pub fn try_out() -> Result<Self, RingError> {
-        let ring = Ring::<Nothing>::new(&RingConfig::default())?;
-        Ok(Self { min_wait: ring.queue.min_wait() })
+    pub fn try_out() -> Result<Self, CoreError> {
+        let tried = std::thread::Builder::new().name("trial".into()).spawn(Self::here);
+        let tried = tried.map_err(|error| CoreError::Executor(error.to_string()))?.join();
+        tried.unwrap_or_else(|_| Err(CoreError::Executor("it panicked".into())))
+    }
+
+    fn here() -> Result<Self, CoreError> {
+        let mut core = Core::<Nothing>::new(None, &RingConfig::default(), PumpConfig::default())?;
+        let ring = core.pump().ring();
+        Ok(Self { min_wait: matches!(&ring.edge, Edge::Uring(uring) if uring.queue.min_wait()) })
     }
 }
 

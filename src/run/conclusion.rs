@@ -230,6 +230,7 @@ impl Story<'_> {
             stages: stages.collect(),
             shards,
             caveats,
+            engine: plan.client.engine.name().into(),
             stamps,
             tls: None,
             simulator,

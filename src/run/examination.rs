@@ -27,6 +27,12 @@ pub fn examine(facts: &Facts, plan: Option<&Plan>) -> Machine {
     machine(facts, ring, target.map(Route::to).unwrap_or_default())
 }
 
+/// Why a shard's rings cannot be had here, the remedy after a colon; `None` = they can. They are made for a moment.
+#[must_use]
+pub fn ring_refused() -> Option<String> {
+    RingFeatures::try_out().err().map(|error| error.to_string())
+}
+
 fn machine(facts: &Facts, ring: Result<bool, String>, route: Route) -> Machine {
     let Topology { governors, siblings, isolated, seccomp } = Topology::read(&facts.cpus);
     let (low, high) = facts.port_range;
@@ -54,7 +60,9 @@ fn machine(facts: &Facts, ring: Result<bool, String>, route: Route) -> Machine {
 /// What a reader of the report should know of this machine: findings that may touch the numbers of `plan`, in words. What
 /// cannot work was refused with the plan, and what the plan itself remarks is not said twice.
 pub fn preflight(facts: &Facts, plan: &Plan, target: Option<SocketAddr>) -> Vec<String> {
-    const OF_THE_PLAN: [&str; 2] = ["expected rho", "cgroup quota"];
+    // By whose want of io_uring the plan has chosen its engine, and said so.
+    const OF_THE_PLAN: [&str; 6] =
+        ["expected rho", "cgroup quota", "kernel", "io_uring", "container", "locked memory"];
     // A shard's own ring tells more than one made for a moment.
     let machine = machine(facts, Ok(true), target.map(Route::to).unwrap_or_default());
     let findings = judge(&machine, Some(plan)).into_iter();

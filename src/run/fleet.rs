@@ -4,7 +4,7 @@
 
 use super::{Interrupts, RunError};
 use crate::clock;
-use crate::plan::Waiting;
+use crate::plan::Client;
 use crate::record::ShardGauge;
 use crate::ring::CoreError;
 use crate::schedule::Extent;
@@ -102,25 +102,25 @@ pub struct Left {
 }
 
 impl Fleet {
-    /// Starts a shard on each of `cpus`, and waits until all have their connections. Nothing is due yet.
+    /// Starts a shard on each CPU of `client`, and waits until all have their connections. Nothing is due yet.
     ///
     /// # Errors
     /// A shard cannot have its thread, its core or its ring; those already started are told to end.
     pub fn start(
         orders: Arc<Orders>,
-        cpus: &[usize],
-        waiting: Waiting,
+        client: &Client,
         mut sinks: impl FnMut(u16) -> Sinks,
         interrupts: &Interrupts,
     ) -> Result<Self, RunError> {
         let mut fleet = Self { orders, members: Vec::new(), gauges: Vec::new(), stuck_after: STUCK };
-        for (&cpu, number) in cpus.iter().zip(0_u16..) {
+        for (&cpu, number) in client.cpus.iter().zip(0_u16..) {
             let gauge = Arc::new(ShardGauge::new());
             let standing = Arc::new(Standing::default());
             let shard = Shard {
                 number,
                 cpu,
-                waiting,
+                waiting: client.waiting,
+                engine: client.engine,
                 orders: fleet.orders.clone(),
                 gauge: gauge.clone(),
                 standing: standing.clone(),
@@ -276,6 +276,9 @@ fn join(member: &mut Member) -> Left {
 fn failure(member: &mut Member) -> RunError {
     let number = member.number;
     match member.handle.take().map(JoinHandle::join) {
+        Some(Ok(Err(error @ (CoreError::Ring(_) | CoreError::Executor(_))))) => {
+            RunError::Own(format!("shard {number}: {error}; --engine epoll does without io_uring"))
+        }
         Some(Ok(Err(error))) => RunError::Own(format!("shard {number}: {error}")),
         Some(Ok(Ok(Outcome { died: Some(words), .. }))) => {
             RunError::Own(format!("shard {number} failed: {words}"))
@@ -317,6 +320,7 @@ mod tests {
             memlock_bytes: None,
             kernel: None,
             io_uring_forbidden: None,
+            ring_refused: None,
             cost: Cost::default(),
         };
         let asked = format!(
@@ -354,7 +358,8 @@ mod tests {
         let interrupts = Interrupts::default();
         let (open, gate): (Sender<()>, Receiver<()>) = bounded(0);
         let cpu = crate::host::read().cpus[0];
-        let mut fleet = Fleet::start(orders, &[cpu, cpu], Waiting::Auto, sinks(gate), &interrupts).unwrap();
+        let client = Client { cpus: vec![cpu, cpu], ..Client::default() };
+        let mut fleet = Fleet::start(orders, &client, sinks(gate), &interrupts).unwrap();
         fleet.stuck_after = Span::from_s(1);
         let start = fleet.begin();
         let gauges = fleet.gauges().to_vec();

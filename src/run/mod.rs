@@ -25,7 +25,7 @@ mod target;
 pub use certificates::check as check_certificates;
 pub use conclusion::Done;
 pub use error::RunError;
-pub use examination::examine;
+pub use examination::{examine, ring_refused};
 pub use floor::floor;
 pub use interrupt::{Interrupts, outlive_file_limits};
 pub use simulator::{Running, serve};
@@ -133,7 +133,7 @@ fn measure(
     let traffics = Traffics::new(plan.client.cpus.len());
     let sinks =
         |shard| Sinks { rows: row_sink(&rows), intervals: intervals.sink(), traffic: traffics.sink(shard) };
-    let fleet = Fleet::start(orders.clone(), &plan.client.cpus, plan.client.waiting, sinks, interrupts)?;
+    let fleet = Fleet::start(orders.clone(), &plan.client, sinks, interrupts)?;
 
     let start = fleet.begin();
     let start_unix_ns = unix_ns_at(start);

@@ -5,9 +5,9 @@
 use super::RunError;
 use super::address::from_here;
 use super::certificates::server_side;
-use crate::plan::{Listen, Plan, SimPlan};
+use crate::plan::{self, Listen, Plan, SimPlan};
 use crate::report::Simulator;
-use crate::ring::Address;
+use crate::ring::{Address, Engine};
 use crate::sim::{Sim, SimConfig, SimHandle, SimReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,10 @@ pub fn serve(plan: &SimPlan) -> Result<Running, RunError> {
         cpus: plan.cpus.clone(),
         secure,
         log: plan.log.as_ref().map(PathBuf::from),
+        engine: match plan.engine.unwrap_or_default() {
+            plan::Engine::Uring => Engine::Uring,
+            plan::Engine::Epoll => Engine::Epoll,
+        },
     };
     let sim = Sim::start(&config).map_err(|error| RunError::Own(error.to_string()))?;
     Ok(Running { sim, certificate })

@@ -1,4 +1,4 @@
-//! One core of the client: a glommio executor pinned to it, its connections, pacing, and the lifecycle of requests.
+//! One core of the client: a thread pinned to it, its executor (on io_uring), its connections, pacing, and the lifecycle of requests.
 //!
 //! It makes traces; what they mean is told by `wire`, `record` and, after the run, `analysis`.
 

@@ -8,9 +8,9 @@ use super::measured::Measured;
 use super::sessions::Handshakes;
 use super::sinks::Sinks;
 use crate::clock::{self, CpuTimes};
-use crate::plan::Waiting;
+use crate::plan::{Engine, Waiting};
 use crate::record::ShardGauge;
-use crate::ring::{Coalesce, Core, CoreError, Counters, Paths, PumpConfig, RingConfig, Stamps};
+use crate::ring::{self, Coalesce, Core, CoreError, Counters, Paths, PumpConfig, RingConfig, Stamps};
 use crate::time::{Span, StampClass};
 use std::any::Any;
 use std::io;
@@ -26,6 +26,8 @@ pub struct Shard {
     pub cpu: usize,
     /// How it waits for what arrives.
     pub waiting: Waiting,
+    /// By which system calls it drives its sockets.
+    pub engine: Engine,
     /// What all shards share.
     pub orders: Arc<Orders>,
     /// What it shows while it runs.
@@ -72,7 +74,7 @@ impl Shard {
     }
 
     fn run(self) -> Result<Outcome, CoreError> {
-        let Self { number, cpu, waiting, orders, gauge, standing, sinks } = self;
+        let Self { number, cpu, waiting, engine, orders, gauge, standing, sinks } = self;
         let class = orders.stamps;
         let by_us = class == StampClass::User;
         let stamps = match class {
@@ -80,7 +82,11 @@ impl Shard {
             StampClass::Software => Stamps::Software,
             StampClass::User => Stamps::Off,
         };
-        let config = RingConfig { survey: true, stamps, ..RingConfig::default() };
+        let engine = match engine {
+            Engine::Uring => ring::Engine::Uring,
+            Engine::Epoll => ring::Engine::Epoll,
+        };
+        let config = RingConfig { engine, survey: true, stamps, ..RingConfig::default() };
         let mut core = Core::new(
             Some(cpu),
             &config,

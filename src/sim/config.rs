@@ -2,7 +2,7 @@
 //!
 //! It must not hold what the server plays: that is the script.
 
-use crate::ring::{Address, CoreError, RingConfig, RingError};
+use crate::ring::{Address, CoreError, Engine, RingConfig, RingError};
 use crate::script::Script;
 use crate::tls::ServerSide;
 use std::fmt;
@@ -22,6 +22,8 @@ pub struct SimConfig {
     pub secure: Option<ServerSide>,
     /// File for the log of the truth.
     pub log: Option<PathBuf>,
+    /// By which system calls it drives its sockets.
+    pub engine: Engine,
 }
 
 impl Default for SimConfig {
@@ -32,6 +34,7 @@ impl Default for SimConfig {
             cpus: Vec::new(),
             secure: None,
             log: None,
+            engine: Engine::default(),
         }
     }
 }
@@ -70,6 +73,7 @@ impl SimConfig {
 
     pub(super) fn ring(&self) -> RingConfig {
         RingConfig {
+            engine: self.engine,
             // A logged send has an enter of its own: its instant is then known to that enter's length.
             sends_per_enter: if self.log.is_some() { 1 } else { SENDS_PER_ENTER },
             ..RingConfig::default()

@@ -262,6 +262,7 @@ fn the_config_of_a_summary_is_the_effective_one_without_its_secrets() {
         cpu_quota: None,
         kernel: Some((6, 18)),
         io_uring_forbidden: None,
+        ring_refused: None,
         cost: Cost::default(),
     };
     let asked =

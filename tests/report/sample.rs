@@ -302,6 +302,7 @@ pub fn steady() -> Summary {
     surroundings.softnet_dropped = Some(0);
     surroundings.tcp = Tcp { connections: 120, retransmits: 0, min_rtt_ns: Some(21_000) };
     client.shards = vec![shard(0, 0.212)];
+    client.engine = "uring".into();
     client.stamps.software = 172_000;
     client.stamps.clock_bound_ns = Some(180);
     client.bias.ttft_ns.p99 = Some(12_000);

@@ -1,11 +1,11 @@
 //! `lowrho floor` on loopback: what it measures is there and joined with the truth; how much it is depends on the machine.
 
-use crate::program::{Folder, lowrho, text};
+use crate::program::{Folder, engine, lowrho, text};
 use serde_json::Value;
 use std::process::Output;
 
 fn floor(folder: &Folder, arguments: &str) -> Output {
-    lowrho(folder).arg("floor").args(arguments.split_whitespace()).output().unwrap()
+    lowrho(folder).arg("floor").args(engine()).args(arguments.split_whitespace()).output().unwrap()
 }
 
 fn json(output: &Output) -> Value {

@@ -56,8 +56,17 @@ pub fn run(folder: &Folder, arguments: &str) -> Output {
 }
 
 pub fn start(folder: &Folder, arguments: &str) -> Child {
-    lowrho(folder)
-        .arg("run")
+    start_with(lowrho(folder).arg("run").args(engine()), arguments)
+}
+
+/// The engine that the tests are to be made with, where one is named.
+pub fn engine() -> Vec<String> {
+    std::env::var("LOWRHO_TEST_ENGINE").map_or(Vec::new(), |engine| vec![format!("--engine={engine}")])
+}
+
+/// The same, of a command begun.
+pub fn start_with(command: &mut Command, arguments: &str) -> Child {
+    command
         .args(arguments.split_whitespace())
         .args(["--out", "results", "--require", "any"])
         .stdout(Stdio::piped())

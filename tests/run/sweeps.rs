@@ -1,12 +1,12 @@
 //! Sweeps on real sockets: every trial leaves its own results, a broken one goes on, a failing target ends it.
 
-use crate::program::{Folder, lowrho, text};
+use crate::program::{Folder, engine, lowrho, text};
 use serde_json::Value;
 use std::fs;
 use std::process::Output;
 
 fn sweep(folder: &Folder, arguments: &str) -> Output {
-    lowrho(folder).arg("sweep").args(arguments.split_whitespace()).output().unwrap()
+    lowrho(folder).arg("sweep").args(engine()).args(arguments.split_whitespace()).output().unwrap()
 }
 
 fn read(folder: &Folder) -> Value {

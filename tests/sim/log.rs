@@ -1,7 +1,7 @@
 //! The log of the truth: every request once, every event in order, the clock where it belongs.
 
 use crate::client::{Client, chat_request};
-use crate::script;
+use crate::{config, script};
 use lowrho::sim::{Sim, SimConfig, SimReport};
 use lowrho::wire::{Api, Response};
 use serde_json::Value;
@@ -11,8 +11,7 @@ fn log_of(name: &str, fault: Option<&str>, talk: impl FnOnce(&mut Client)) -> (V
     let path =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.jsonl", std::process::id()));
     let script = script("3ms", "1ms").with_faults(&fault.into_iter().collect::<Vec<_>>()).expect("a fault");
-    let sim = Sim::start(&SimConfig { script, log: Some(path.clone()), ..SimConfig::default() })
-        .expect("a simulator");
+    let sim = Sim::start(&SimConfig { script, log: Some(path.clone()), ..config() }).expect("a simulator");
     talk(&mut Client::new(sim.address()));
     let report = sim.join();
     let text = std::fs::read_to_string(&path).expect("the log");

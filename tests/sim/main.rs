@@ -1,4 +1,6 @@
 //! The simulator over real sockets of the loopback: outcomes, never times.
+//!
+//! With LOWRHO_TEST_ENGINE=epoll in the environment it is driven by that engine.
 
 mod client;
 mod faults;
@@ -6,6 +8,7 @@ mod log;
 mod secure;
 mod serving;
 
+use lowrho::ring::Engine;
 use lowrho::script::{Latencies, Script};
 use lowrho::sim::{Sim, SimConfig, SimHandle};
 
@@ -23,5 +26,14 @@ fn script(ttft: &str, itl: &str) -> Script {
 }
 
 fn start_with(script: Script) -> SimHandle {
-    Sim::start(&SimConfig { script, ..SimConfig::default() }).expect("a simulator on the loopback")
+    Sim::start(&SimConfig { script, ..config() }).expect("a simulator on the loopback")
+}
+
+fn config() -> SimConfig {
+    let engine = match std::env::var("LOWRHO_TEST_ENGINE").as_deref() {
+        Ok("epoll") => Engine::Epoll,
+        Ok("uring") | Err(_) => Engine::Uring,
+        Ok(other) => panic!("LOWRHO_TEST_ENGINE={other}"),
+    };
+    SimConfig { engine, ..SimConfig::default() }
 }

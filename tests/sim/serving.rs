@@ -1,7 +1,7 @@
 //! What a well-behaved simulator serves.
 
 use crate::client::{Client, chat_request};
-use crate::{script, start, start_with};
+use crate::{config, script, start, start_with};
 use lowrho::script::Script;
 use lowrho::sim::{Sim, SimConfig};
 use lowrho::wire::{Api, Response};
@@ -141,8 +141,7 @@ fn shards_share_one_address_and_one_page_of_metrics() {
     let cpus: Vec<usize> =
         core_affinity::get_core_ids().expect("CPUs").iter().map(|id| id.id).take(2).collect();
     let shards = cpus.len();
-    let sim =
-        Sim::start(&SimConfig { script: script("0s", "0s"), cpus, ..SimConfig::default() }).expect("shards");
+    let sim = Sim::start(&SimConfig { script: script("0s", "0s"), cpus, ..config() }).expect("shards");
     for _ in 0..40 {
         assert_eq!(Client::new(sim.address()).chat(3, "").tokens, 3);
     }
@@ -160,7 +159,7 @@ fn a_stopped_simulator_is_gone_and_its_port_free() {
     client.send(&chat_request("never", 1, ""));
     let report = sim.join();
     assert!(report.requests() <= 1);
-    let again = Sim::start(&SimConfig { addresses: vec![address.into()], ..SimConfig::default() })
+    let again = Sim::start(&SimConfig { addresses: vec![address.into()], ..config() })
         .expect("the port is free again");
     assert_eq!(again.address(), address);
 }
@@ -168,13 +167,13 @@ fn a_stopped_simulator_is_gone_and_its_port_free() {
 #[test]
 fn what_cannot_start_says_why() {
     let refused = |config: SimConfig| Sim::start(&config).err().expect("refused").to_string();
-    let twice = refused(SimConfig { cpus: vec![0, 0], ..SimConfig::default() });
+    let twice = refused(SimConfig { cpus: vec![0, 0], ..config() });
     assert!(twice.contains("cpu 0 twice"), "{twice}");
-    let far = refused(SimConfig { cpus: vec![99_999], ..SimConfig::default() });
+    let far = refused(SimConfig { cpus: vec![99_999], ..config() });
     assert!(far.contains("cpu 99999"), "{far}");
     let taken = start("0s", "0s");
-    let busy = refused(SimConfig { addresses: taken.addresses().to_vec(), ..SimConfig::default() });
+    let busy = refused(SimConfig { addresses: taken.addresses().to_vec(), ..config() });
     assert!(busy.contains(&taken.address().port().to_string()), "{busy}");
-    let log = refused(SimConfig { log: Some("/nowhere/at/all.jsonl".into()), ..SimConfig::default() });
+    let log = refused(SimConfig { log: Some("/nowhere/at/all.jsonl".into()), ..config() });
     assert!(log.contains("--log /nowhere/at/all.jsonl"), "{log}");
 }

@@ -1,7 +1,7 @@
 //! The client of one case: a shard with a closed loop of one slot, and timers short enough for a test.
 
 use crate::case::Case;
-use lowrho::plan::{Retry, Timeouts, Waiting};
+use lowrho::plan::{Engine, Retry, Timeouts, Waiting};
 use lowrho::record::{Record, ShardGauge, Traffic};
 use lowrho::schedule::{Extent, Load, Ramp, Schedule, Stage};
 use lowrho::shard::{Control, Order, Orders, Shard, Sinks, Standing, Ways, windows};
@@ -60,7 +60,7 @@ fn timeouts(case: &Case) -> Timeouts {
 
 /// Sends the case's request (after another, where its connection is to be a reused one); the records, in order.
 /// `peer`: the server as TLS knows it, where it speaks that.
-pub fn drive(case: &Case, address: SocketAddr, peer: Option<Peer>) -> Vec<Record> {
+pub fn drive(case: &Case, address: SocketAddr, peer: Option<Peer>, engine: Engine) -> Vec<Record> {
     let api = if case.api == "completions" { Api::Completions } else { Api::Chat };
     let requests = 1 + u64::from(case.reused);
     let load = Load::Closed { slots: Ramp::Flat(1.0), ramp: Span::ZERO, think: THINK.parse().unwrap() };
@@ -94,6 +94,7 @@ pub fn drive(case: &Case, address: SocketAddr, peer: Option<Peer>) -> Vec<Record
         number: 0,
         cpu: 0,
         waiting: Waiting::Auto,
+        engine,
         orders: orders.clone(),
         gauge: Arc::new(ShardGauge::new()),
         standing: standing.clone(),

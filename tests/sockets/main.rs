@@ -1,6 +1,6 @@
 //! Every case of `tests/wire` over a real socket: a server replays the segments and the end, a whole shard is the client.
 //!
-//! Outcomes are asserted, never times. The cases run one after another, on one shard's CPU.
+//! Outcomes are asserted, never times. The cases run one after another, on one shard's CPU, once for each engine.
 
 #![allow(clippy::disallowed_methods, reason = "a test has a clock of its own")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -13,6 +13,7 @@ mod secure;
 mod server;
 
 use case::{Case, End};
+use lowrho::plan::Engine;
 use lowrho::record::Record;
 use lowrho::tls::Peer;
 use lowrho::wire::ErrorClass;
@@ -36,9 +37,9 @@ fn one(id: &str) -> Case {
 }
 
 /// What is wrong with the outcome of `case`.
-fn faults(case: &Case, manner: Manner, peer: Option<Peer>) -> Vec<String> {
+fn faults(case: &Case, manner: Manner, peer: Option<Peer>, engine: Engine) -> Vec<String> {
     let address = server::start(case.clone(), manner);
-    let records = client::drive(case, address, peer);
+    let records = client::drive(case, address, peer, engine);
     let wanted = 1 + usize::from(case.reused);
     match records.last() {
         Some(record) if records.len() == wanted => {
@@ -50,10 +51,20 @@ fn faults(case: &Case, manner: Manner, peer: Option<Peer>) -> Vec<String> {
 
 #[test]
 fn every_case_has_its_outcome_over_a_real_socket() {
+    every_case(Engine::Uring);
+}
+
+#[test]
+fn every_case_has_the_same_outcome_by_way_of_epoll() {
+    every_case(Engine::Epoll);
+}
+
+fn every_case(engine: Engine) {
     let _alone = ALONE.lock();
     let cases: Vec<Case> = cases().filter(|case| !is_of_tls(case)).collect();
     assert!(cases.len() > 100, "the cases are there");
-    let wrong: Vec<String> = cases.iter().flat_map(|case| faults(case, Manner::Clear, None)).collect();
+    let wrong: Vec<String> =
+        cases.iter().flat_map(|case| faults(case, Manner::Clear, None, engine)).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
@@ -67,8 +78,10 @@ fn every_case_has_the_same_outcome_over_tls() {
         let at_once = case.id == "T03";
         if at_once { Manner::SealedAtOnce(secure.server()) } else { Manner::Sealed(secure.server()) }
     };
-    let wrong: Vec<String> =
-        cases.iter().flat_map(|case| faults(case, manner(case), Some(secure.peer()))).collect();
+    let wrong: Vec<String> = cases
+        .iter()
+        .flat_map(|case| faults(case, manner(case), Some(secure.peer()), Engine::Uring))
+        .collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
@@ -87,7 +100,7 @@ fn records_may_be_cut_anywhere_near_their_heads() {
     let wrong: Vec<String> = cuts
         .into_iter()
         .flat_map(|cut| {
-            faults(&case, manner(cut), Some(secure.peer()))
+            faults(&case, manner(cut), Some(secure.peer()), Engine::Uring)
                 .into_iter()
                 .map(move |what| format!("cut at {cut}: {what}"))
         })

@@ -6,6 +6,7 @@ use crate::client;
 use crate::one;
 use crate::secure::{NAME, Secure};
 use crate::server::{self, Manner};
+use lowrho::plan::Engine;
 use lowrho::record::Record;
 use lowrho::tls::{ClientSide, Peer, SelfMade, Trust, self_made};
 use lowrho::wire::ErrorClass;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 /// The record of one request to `address`.
 fn asked(case: &Case, address: SocketAddr, peer: Peer) -> Record {
-    let mut records = client::drive(case, address, Some(peer));
+    let mut records = client::drive(case, address, Some(peer), Engine::Uring);
     assert_eq!(records.len(), 1);
     records.remove(0)
 }
@@ -143,6 +144,7 @@ fn a_handshake_is_a_part_of_connecting_and_before_the_sending() {
     let handshake = record.handshake.unwrap();
     assert!(begun <= connected && connected <= sent && sent <= record.head.unwrap(), "{record:?}");
     assert!(handshake.as_ns() > 0 && handshake <= connected - begun, "{handshake:?}");
-    let plain = client::drive(&one("S01"), server::start(one("S01"), Manner::Clear), None).remove(0);
+    let plain =
+        client::drive(&one("S01"), server::start(one("S01"), Manner::Clear), None, Engine::Uring).remove(0);
     assert!(plain.connected.is_some() && plain.handshake.is_none());
 }

@@ -4,7 +4,7 @@
 
 use super::{Finding, Health, Machine};
 use crate::plan::expected::{EASY_RHO, EVENT_COST};
-use crate::plan::{Plan, SHARD_LOCKED_BYTES, format_cpus};
+use crate::plan::{Engine, Plan, SHARD_LOCKED_BYTES, format_cpus};
 
 /// Deferred task running and multishot receive with control messages came with it.
 const OLDEST_KERNEL: (u32, u32) = (6, 1);
@@ -23,9 +23,10 @@ pub fn judge(machine: &Machine, plan: Option<&Plan>) -> Vec<Finding> {
     // Without a plan any CPU could be a shard's.
     let shards = plan.map_or(machine.cpus.as_slice(), |plan| plan.client.cpus.as_slice());
     vec![
-        kernel(machine),
-        io_uring(machine),
-        container(machine),
+        kernel(machine, plan),
+        io_uring(machine, plan),
+        container(machine, plan),
+        engine(machine, plan),
         rho(machine, plan),
         files(machine, plan),
         ports(machine, plan),
@@ -52,26 +53,36 @@ fn fine(name: &'static str, words: impl Into<String>) -> Finding {
     finding(name, Health::Ok, words, "")
 }
 
-fn kernel(machine: &Machine) -> Finding {
+/// How bad it is that io_uring cannot be had: a plan that asks for no engine by name takes the other.
+fn without_io_uring(plan: Option<&Plan>) -> Health {
+    match plan.map(|plan| &plan.client) {
+        Some(client) if client.engine_by_name && client.engine == Engine::Uring => Health::Fail,
+        Some(client) if client.engine_by_name => Health::Ok,
+        _ => Health::Warn,
+    }
+}
+
+fn kernel(machine: &Machine, plan: Option<&Plan>) -> Finding {
     let words = format!("Linux {}", machine.kernel);
     match machine.kernel_version {
-        None => finding("kernel", Health::Unknown, words, "Linux 6.1 or later is needed"),
+        None => finding("kernel", Health::Unknown, words, "Linux 6.1 or later is needed for io_uring"),
         Some(version) if version < OLDEST_KERNEL => {
-            finding("kernel", Health::Fail, words, "run on a host with Linux 6.1 or later")
+            let remedy = "run on a host with Linux 6.1 or later to have io_uring";
+            finding("kernel", without_io_uring(plan), words, remedy)
         }
         Some(_) => fine("kernel", words),
     }
 }
 
-fn io_uring(machine: &Machine) -> Finding {
+fn io_uring(machine: &Machine, plan: Option<&Plan>) -> Finding {
     let name = "io_uring";
     if let Some(why) = &machine.io_uring_forbidden {
-        return finding(name, Health::Fail, why.clone(), "sysctl kernel.io_uring_disabled=0");
+        return finding(name, without_io_uring(plan), why.clone(), "sysctl kernel.io_uring_disabled=0");
     }
     match &machine.ring {
         Err(why) => {
             let (words, remedy) = why.split_once(": ").unwrap_or((why.as_str(), ""));
-            finding(name, Health::Fail, words, remedy)
+            finding(name, without_io_uring(plan), words, remedy)
         }
         Ok(true) => fine(name, "a shard's ring can be had; one call gathers and waits"),
         Ok(false) => finding(
@@ -83,7 +94,30 @@ fn io_uring(machine: &Machine) -> Finding {
     }
 }
 
-fn container(machine: &Machine) -> Finding {
+/// Which engine a run takes, and why.
+fn engine(machine: &Machine, plan: Option<&Plan>) -> Finding {
+    let name = "engine";
+    let by_name = plan.map(|plan| &plan.client).filter(|client| client.engine_by_name);
+    let refused = [kernel(machine, None), io_uring(machine, None), memlock(machine, plan)];
+    let refused = refused.into_iter().find(|finding| finding.health >= Health::Warn);
+    match (by_name.map(|client| client.engine), refused) {
+        (Some(Engine::Epoll), _) => fine(name, "epoll, as asked"),
+        (Some(Engine::Uring), None) => fine(name, "uring, as asked"),
+        (Some(Engine::Uring), Some(why)) => finding(
+            name,
+            Health::Fail,
+            format!("uring was asked for and cannot be had ({}: {})", why.name, why.words),
+            "--engine epoll does without io_uring",
+        ),
+        (None, None) => fine(name, "uring is taken: io_uring can be had"),
+        (None, Some(why)) => fine(
+            name,
+            format!("epoll is taken, because io_uring cannot be had ({}: {})", why.name, why.words),
+        ),
+    }
+}
+
+fn container(machine: &Machine, plan: Option<&Plan>) -> Finding {
     let name = "container";
     let inside = match &machine.container {
         Some(kind) => format!("this seems to be a {kind} container"),
@@ -102,7 +136,7 @@ fn container(machine: &Machine) -> Finding {
         }
         Some(_) => finding(
             name,
-            Health::Fail,
+            without_io_uring(plan),
             format!("{inside}; a seccomp filter holds, and io_uring cannot be had"),
             "allow io_uring_setup, io_uring_enter and io_uring_register (docker, podman: --security-opt seccomp=unconfined, \
              or a profile that lists them)",
@@ -180,7 +214,7 @@ fn memlock(machine: &Machine, plan: Option<&Plan>) -> Finding {
     if limit < needed {
         let remedy = "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, docker run --ulimit memlock=-1), or take fewer --shards";
         let words = format!("{} KiB may be locked, and {rings} shards need {}", limit / 1024, needed / 1024);
-        return finding(name, Health::Fail, words, remedy);
+        return finding(name, without_io_uring(plan), words, remedy);
     }
     fine(name, words)
 }

@@ -36,6 +36,11 @@ pub struct ClientOptions {
     /// Open no connection before the first request is due
     #[arg(long, value_name = "BOOL")]
     pub no_preconnect: Option<bool>,
+    /// By which system calls sockets are driven: auto (io_uring, or epoll where that cannot be had), uring, epoll
+    ///
+    /// Both hand out the kernel's receive stamps. Containers often forbid io_uring (docs/ENGINES.md).
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<Text>,
     /// How long arrivals may gather before they are read together: auto, 0, or a window such as 250us
     ///
     /// A window saves wake-ups, and so CPU and rho. Stamps are the kernel's: a late look costs accuracy only where two

@@ -36,6 +36,9 @@ pub struct FloorOptions {
     /// CPUs of the simulator, one shard each [default: one, the last allowed]
     #[arg(long, value_name = "LIST")]
     pub sim_cpus: Option<Text>,
+    /// By which system calls sockets are driven: auto, uring, epoll
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<Text>,
     /// Compare the ways of waiting (--coalesce, --busy-poll of lowrho run) instead, at each rate
     #[arg(long, value_name = "BOOL")]
     pub compare_waiting: Option<bool>,

@@ -22,6 +22,9 @@ pub struct SimOptions {
     /// request the same time), batch:BASE:PER_SEQUENCE:PER_TOKEN, with or without :CHUNK (continuous batching; docs/SIMULATOR.md)
     #[arg(id = "sim-engine", long = "sim-engine", value_name = "ENGINE")]
     pub engine: Option<Text>,
+    /// By which system calls it drives its sockets: auto (as the client; alone: io_uring where that can be had), uring, epoll
+    #[arg(id = "sim-socket-engine", long = "sim-socket-engine", value_name = "ENGINE")]
+    pub socket_engine: Option<Text>,
     /// Time to the first token: a span such as 20ms, or uniform:5ms:20ms, normal:m:s, lognormal:m:s
     #[arg(id = "sim-ttft", long = "sim-ttft", value_name = "SPAN")]
     pub ttft: Option<Text>,

@@ -6,16 +6,10 @@ use super::*;
 fn what_cannot_work_here_is_refused_with_what_would() {
     let few_files = Limits { files: 1_000, ..limits() };
     let few_ports = Limits { source_ports: 500, ..limits() };
-    let old = Limits { kernel: Some((5, 15)), ..limits() };
-    let forbidden = Limits { io_uring_forbidden: Some("kernel.io_uring_disabled is 2".into()), ..limits() };
-    let no_memlock = Limits { memlock_bytes: Some(64 * 1024), ..limits() };
     for (limits, load, place, remedy) in [
         (&few_files, "concurrency = 5000", "--concurrency", "936 connections in 1000 open files"),
         (&few_files, "rate = 1\nmax-concurrency = 5000", "--max-concurrency", "ulimit -n"),
         (&few_ports, "concurrency = 5000", "--concurrency", "ip_local_port_range"),
-        (&old, "rate = 1", "this machine's kernel", "Linux 6.1 or later"),
-        (&forbidden, "rate = 1", "io_uring", "kernel.io_uring_disabled=0"),
-        (&no_memlock, "rate = 1", "locked memory", "ulimit -l"),
     ] {
         let text = refused_on(&format!("{URL}[load]\n{load}"), limits).to_string();
         assert!(text.starts_with(place) && text.contains(remedy), "{remedy} in {text}");
@@ -88,23 +82,102 @@ fn the_simulators_places_are_at_least_its_shards() {
     assert!(text.starts_with("--max-running:") && text.contains("at least 3"), "{text}");
 }
 
+/// Machines without io_uring: why, what is said of it, and the remedy.
+fn without_io_uring() -> Vec<(Limits, &'static str, &'static str)> {
+    let refused = "io_uring is forbidden here: allow it";
+    vec![
+        (Limits { kernel: Some((5, 15)), ..limits() }, "this machine's kernel", "a newer kernel"),
+        (
+            Limits { io_uring_forbidden: Some("kernel.io_uring_disabled is 2: off".into()), ..limits() },
+            "kernel.io_uring_disabled is 2: off",
+            "kernel.io_uring_disabled=0",
+        ),
+        (Limits { ring_refused: Some(refused.into()), ..limits() }, "io_uring is forbidden here", "allow it"),
+        (Limits { memlock_bytes: Some(64 * 1024), ..limits() }, "64 KiB", "ulimit -l"),
+    ]
+}
+
+#[test]
+fn where_io_uring_cannot_be_had_epoll_is_taken_and_said_in_one_line() {
+    for (limits, why, remedy) in without_io_uring() {
+        for toml in [
+            format!("{URL}[load]\nrate = 1"),
+            format!("{URL}[load]\nrate = 1\n[client]\nengine = \"auto\""),
+            "[target]\nsim = true\n[load]\nrate = 1".to_owned(),
+        ] {
+            let plan = Plan::new(raw(&toml), &limits).unwrap();
+            assert_eq!((plan.client.engine, plan.client.engine_by_name), (Engine::Epoll, false));
+            assert!(plan.sim.is_none_or(|sim| sim.engine == Some(Engine::Epoll)), "as the client");
+            let told: Vec<_> = plan.caveats.iter().filter(|caveat| caveat.contains("epoll")).collect();
+            let [caveat] = told.as_slice() else { panic!("{told:?}") };
+            assert!(caveat.contains(why) && caveat.contains(remedy) && !caveat.contains('\n'), "{caveat}");
+        }
+        let sim = SimPlan::new(SimOptions::default(), &limits).unwrap();
+        assert_eq!(sim.engine, Some(Engine::Epoll));
+        assert!(sim.caveat.unwrap().contains(remedy));
+    }
+}
+
+#[test]
+fn an_engine_asked_for_by_name_is_taken_or_refused() {
+    let of = |name: &str| format!("{URL}[load]\nrate = 1\n[client]\nengine = \"{name}\"");
+    for (limits, why, remedy) in without_io_uring() {
+        let text = refused_on(&of("uring"), &limits).to_string();
+        let all = [why, remedy, "do without io_uring (--engine epoll)"];
+        assert!(all.iter().all(|part| text.contains(part)), "{all:?} in {text}");
+        let uring = SimOptions { socket_engine: Some("uring".into()), ..SimOptions::default() };
+        let text = SimPlan::new(uring, &limits).expect_err("refused").to_string();
+        assert!(text.contains(remedy) && text.contains("(--socket-engine epoll)"), "{text}");
+        let plan = Plan::new(raw(&of("epoll")), &limits).unwrap();
+        assert_eq!((plan.client.engine, plan.client.engine_by_name), (Engine::Epoll, true));
+        assert!(plan.caveats.iter().all(|caveat| !caveat.contains("epoll")), "it was asked for");
+    }
+    for (name, engine) in [("auto", Engine::Uring), ("uring", Engine::Uring), ("epoll", Engine::Epoll)] {
+        let plan = plan(&of(name));
+        assert_eq!(plan.client.engine, engine);
+        assert!(plan.caveats.is_empty(), "{:?}", plan.caveats);
+    }
+    let text = refused_on(&of("io_uring"), &limits()).to_string();
+    assert!(text.starts_with("--engine") && text.contains("auto, uring, epoll"), "{text}");
+}
+
+#[test]
+fn the_simulators_engine_is_the_clients_unless_it_has_its_own() {
+    let of = |client: &str, sim: &str| {
+        let toml =
+            format!("[target]\nsim = true\n[load]\nrate = 1\n[client]\nengine = \"{client}\"\n[sim]\n{sim}");
+        let plan = plan(&toml);
+        (plan.client.engine, plan.sim.unwrap().engine.unwrap())
+    };
+    assert_eq!(of("auto", ""), (Engine::Uring, Engine::Uring));
+    assert_eq!(of("epoll", ""), (Engine::Epoll, Engine::Epoll));
+    assert_eq!(of("uring", "socket-engine = \"epoll\""), (Engine::Uring, Engine::Epoll));
+    assert_eq!(of("epoll", "socket-engine = \"uring\""), (Engine::Epoll, Engine::Uring));
+    // The other engine of the simulator, which makes the tokens.
+    let confused = "[target]\nsim = true\n[load]\nrate = 1\n[sim]\nengine = \"epoll\"";
+    let text = refused_on(confused, &limits()).to_string();
+    assert!(text.starts_with("--sim-engine") && text.contains("--sim-socket-engine epoll"), "{text}");
+}
+
 #[test]
 fn locked_memory_that_is_too_little_is_said_in_plain_words() {
     let little = Limits { memlock_bytes: Some(64 * 1024), ..limits() };
     for (toml, whose) in [
-        (format!("{URL}[load]\nrate = 1"), "for 1 shard of the client\n"),
+        (format!("{URL}[load]\nrate = 1\n[client]\n"), "for 1 shard of the client\n"),
         (
-            "[target]\nsim = true\n[load]\nrate = 1".to_owned(),
+            "[target]\nsim = true\n[load]\nrate = 1\n[client]\n".to_owned(),
             "for 1 shard of the client and 1 shard of the simulator\n",
         ),
-        (format!("{URL}[load]\nrate = 1\n[client]\nshards = 3"), "for 3 shards of the client\n"),
+        (format!("{URL}[load]\nrate = 1\n[client]\nshards = 3\n"), "for 3 shards of the client\n"),
     ] {
+        let toml = format!("{toml}engine = \"uring\"");
         let text = refused_on(&toml, &little).to_string();
         assert!(
             text.contains("\"64 KiB\" is refused; accepted: at least ") && text.contains(whose),
             "{text}"
         );
     }
-    let text = SimPlan::new(SimOptions::default(), &little).expect_err("64 KiB are too little").to_string();
+    let alone = SimOptions { socket_engine: Some("uring".into()), ..SimOptions::default() };
+    let text = SimPlan::new(alone, &little).expect_err("64 KiB are too little").to_string();
     assert!(text.contains("1 shard of the simulator") && text.contains("ulimit -l"), "{text}");
 }

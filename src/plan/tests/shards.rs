@@ -17,8 +17,12 @@ fn automatic_shards_keep_the_expected_rho_low() {
 
 #[test]
 fn a_measured_cost_takes_the_place_of_the_guess() {
-    let cost =
-        Cost { request: Span::from_us(10), event: Span::from_us(4), source: CostSource::Card("c".into()) };
+    let cost = Cost {
+        request: Span::from_us(10),
+        event: Span::from_us(4),
+        source: CostSource::Card("c".into()),
+        ..Cost::default()
+    };
     let limits = Limits { cost, ..limits() };
     // rho per shard = (rate x 10 us + rate x tokens x 4 us) / shards.
     for (rate, tokens, shards, rho) in [

@@ -24,6 +24,8 @@ pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
         format!("{shards} shard{}", if shards == 1 { "" } else { "s" }),
         format!("stamps: {}", if classes.is_empty() { "none".into() } else { classes.join(", ") }),
     ];
+    let engine = &summary.client.engine;
+    about.extend((!engine.is_empty()).then(|| format!("engine: {engine}")));
     about.extend(waiting(&summary.config));
     about.extend(run.tags.iter().map(|(key, value)| format!("{key}={value}")));
     page.paragraph(Look::Dim, "", &about.join(", "))?;

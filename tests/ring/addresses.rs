@@ -1,5 +1,6 @@
 //! Addresses of every kind under the ring: IPv6, Unix sockets, source addresses. Outcomes, never times.
 
+use super::ENGINE;
 use lowrho::clock;
 use lowrho::ring::{
     Address, Coalesce, Conn, Departure, End, Handler, Job, Pass, Payload, PortUse, Pump, PumpConfig, Read,
@@ -69,7 +70,8 @@ impl Handler for Echo {
 }
 
 fn pump() -> Pump<Bytes> {
-    let ring = Ring::new(&RingConfig::default()).expect("io_uring works here");
+    let ring =
+        Ring::new(&RingConfig { engine: ENGINE, ..RingConfig::default() }).expect("this engine works here");
     Pump::new(ring, PumpConfig { coalesce: Coalesce::Never, ..PumpConfig::default() })
 }
 
