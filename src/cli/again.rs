@@ -86,13 +86,24 @@ fn print(text: &str) -> io::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Writes files and says where; `asked` is the path that was given.
+/// Writes files and says where; `asked` is the path that was given. A folder that is not there is more often a slip than a wish.
 fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> io::Result<Exit> {
     let mut written = 0_usize;
+    if let Some(folder) = asked.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        let (asked, folder) = (asked.display(), folder.display());
+        writeln!(
+            io::stderr(),
+            "error: cannot write {asked}: there is no folder {folder}: make it, or name another"
+        )?;
+        return Ok(Exit::BadPlan);
+    }
     for (path, text) in files {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let made = parent.map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
-        if let Err(error) = made {
+        let made = match path.parent() {
+            // The folder of figures is ours to make.
+            Some(folder) if folder == asked => fs::create_dir_all(folder),
+            _ => Ok(()),
+        };
+        if let Err(error) = made.and_then(|()| fs::write(&path, text)) {
             writeln!(io::stderr(), "error: cannot write {}: {error}", path.display())?;
             return Ok(Exit::Failed);
         }

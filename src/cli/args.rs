@@ -32,7 +32,7 @@ pub(super) enum Command {
     Sim(Box<SimArguments>),
     /// Print a commented config file
     Init(InitArguments),
-    /// Repeat a run from its results directory
+    /// Repeat a run or a sweep from its results directory
     Rerun(Box<RerunArguments>),
     /// Print the report of a results directory again
     Report(ReportArguments),
@@ -93,6 +93,9 @@ pub(super) struct SweepArguments {
     /// Take the options of this file where they are not given here
     #[arg(short, long, value_name = "FILE.toml")]
     pub(super) config: Option<PathBuf>,
+    /// Go on with the sweep of this results directory, with the options it began with
+    #[arg(long, value_name = "DIR", help_heading = "Sweep")]
+    pub(super) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(super) sweep: SweepOptions,
     #[command(flatten)]
@@ -130,7 +133,7 @@ Examples:
 Secrets are not saved with results: give --api-key (or OPENAI_API_KEY), secret --header and a --url with user info
 again.")]
 pub(super) struct RerunArguments {
-    /// Results directory of the run to repeat
+    /// Results directory of the run or sweep to repeat
     #[arg(value_name = "DIR")]
     pub(super) dir: PathBuf,
     /// Print the plan (a config file) and, on stderr, its first request as a curl command; send nothing

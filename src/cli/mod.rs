@@ -11,6 +11,7 @@ mod exit;
 mod floor;
 mod init;
 mod limits;
+mod repeated;
 mod shape;
 mod sweeps;
 

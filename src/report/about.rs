@@ -2,7 +2,7 @@
 //!
 //! The run fills it in; nothing here is measured by a shard's statistics.
 
-use super::{Host, RingAudit, Run, Simulator, Stamps, Target};
+use super::{GpuCost, Host, RingAudit, Run, Simulator, Stamps, Target};
 use crate::plan::Plan;
 
 /// Everything that the findings do not know.
@@ -26,6 +26,8 @@ pub struct About {
     pub caveats: Vec<String>,
     /// Reads by who stamped them; `lost` and the clock bound are taken from the facts of the analysis.
     pub stamps: Stamps,
+    /// What the servers run on, if that was said.
+    pub gpus: Option<GpuCost>,
     /// The embedded simulator's audit, when it was the server.
     pub simulator: Option<Simulator>,
 }

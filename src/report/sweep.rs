@@ -2,15 +2,17 @@
 //!
 //! It reads and writes text; where that text is kept is the store's affair.
 
+use super::GpuCost;
 use super::figures::rate;
-use crate::search::{End, Findings, Limit, Trial};
+use crate::search::{End, Ended, Findings, Limit, Purpose, Trial, Trust};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of `sweep.json`; it changes when a key changes its meaning or goes.
-pub const SWEEP_VERSION: u32 = 1;
+pub const SWEEP_VERSION: u32 = 2;
 
 /// A sweep. Times are integer nanoseconds, rates per second, null = undefined.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
     /// The version of this format.
     pub schema_version: u32,
@@ -30,8 +32,12 @@ pub struct Sweep {
     pub window_ns: i64,
     /// The MLPerf preset asked for.
     pub mlperf: Option<String>,
-    /// The options of the sweep, as they were given: what it is resumed from.
-    pub asked: serde_json::Value,
+    /// The effective configuration, secrets as `***`: that of its trials but for their load, and what is looked for.
+    #[serde(default)]
+    pub config: serde_json::Value,
+    /// What was said of the servers' GPUs; null without `--gpus`.
+    #[serde(default)]
+    pub gpus: Option<GpuCost>,
     /// How the search ended; null while it goes on, and where it was broken off.
     pub end: Option<End>,
     /// Why it ended early, in words.
@@ -46,7 +52,7 @@ pub struct Sweep {
 }
 
 /// One trial of a sweep.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SweepTrial {
     /// Its results, below the sweep's directory.
     pub dir: String,
@@ -81,10 +87,21 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// The trials, as a search goes on from them.
+    /// The trials that a sweep goes on from: those that ended it, because the target failed or our own side could not be
+    /// trusted, are made again.
     #[must_use]
-    pub fn made(&self) -> Vec<Trial> {
-        self.trials.iter().map(|trial| trial.trial.clone()).collect()
+    pub fn worth_keeping(&self) -> &[SweepTrial] {
+        let is_none = |trial: &&SweepTrial| {
+            let outcome = &trial.trial.outcome;
+            matches!(outcome.ended, Ended::Failed | Ended::Aborted) || outcome.client == Trust::Invalid
+        };
+        let searched = self.trials.iter().any(|trial| trial.trial.ask.purpose != Purpose::Profile);
+        let spoiled = match self.end {
+            Some(End::TargetFailed | End::Aborted) => 1,
+            Some(End::ClientLimit) if searched => self.trials.iter().rev().take_while(is_none).count(),
+            _ => 0,
+        };
+        &self.trials[..self.trials.len() - spoiled.min(self.trials.len())]
     }
 
     /// What was found, in one sentence.

@@ -114,6 +114,7 @@ impl Story<'_> {
             delayed_acks: self.target.round_trip().filter(|_| !self.plan.client.quick_ack),
             interrupted: (interrupted || self.was_cut).then_some(self.ended),
             slo: self.plan.slo.clone(),
+            abort_on: self.plan.abort_on.clone(),
         };
         let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds)
             .with_targets(&merged.targets, &facts);
@@ -230,6 +231,7 @@ impl Story<'_> {
             caveats,
             stamps,
             simulator,
+            gpus: plan.target.gpus.map(Into::into),
             target: self.target.found(plan),
             targets: self.target.found_of_each(plan),
         }

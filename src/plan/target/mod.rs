@@ -8,6 +8,7 @@ mod url;
 
 pub(super) use read::read;
 
+use super::Gpus;
 use crate::time::Span;
 use crate::wire::Api;
 use std::fmt;
@@ -33,6 +34,8 @@ pub struct Target {
     pub timeouts: Timeouts,
     /// Whether refused requests are sent again.
     pub retry: Retry,
+    /// What the servers run on, if that was said.
+    pub gpus: Option<Gpus>,
     /// Whether a few requests go out before the run, to learn what the server does.
     pub probe: bool,
 }

@@ -69,6 +69,7 @@ fn ending(sweep: &Sweep) -> (Look, String) {
             "client limit: three trials running were INVALID; use more shards (--shards, --cpus) or another host",
         ),
         Some(End::TargetFailed) => (Look::Bad, "the target failed: what was measured until then is told"),
+        Some(End::Aborted) => (Look::Bad, "ended by --abort-on: what was measured until then is told"),
         Some(End::Undecided) => (Look::Doubtful, "undecided: the bounds are as far as they were found"),
         Some(End::NeverOverloaded) => {
             (Look::Doubtful, "the server could not be driven beyond its limit: no limit was found")
