@@ -1,6 +1,6 @@
 //! The subcommands and what is theirs alone; the options of a run are declared in `plan`.
 
-use crate::plan::{FloorOptions, Raw, SimOptions, SweepOptions};
+use crate::plan::{FloorOptions, Raw, SimOptions, SweepOptions, Text};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -165,20 +165,27 @@ pub(super) struct DoctorArguments {
 Examples:
   lowrho report results/20260101T120000Z-m
   lowrho report results/20260101T120000Z-m --json | jq .latency.ttft_ns
-  lowrho report before after --html both.html")]
+  lowrho report before after --html both.html
+  lowrho report results/20260101T120000Z-m --gpus 8 --price 2.5 --html priced.html")]
 pub(super) struct ReportArguments {
-    /// Results directories: several are printed one after another, or drawn over each other
+    /// Results directories of runs or of sweeps: several are printed one after another, or drawn over each other
     #[arg(value_name = "DIR", required = true)]
     pub(super) dirs: Vec<PathBuf>,
-    /// Print summary.json instead, of several as one array
+    /// Print summary.json, or sweep.json, instead, of several as one array
     #[arg(long, conflicts_with = "csv")]
     pub(super) json: bool,
-    /// Print every stage's figures as CSV instead
+    /// Print every stage's, or every trial's, figures as CSV instead
     #[arg(long)]
     pub(super) csv: bool,
     /// Write the page of figures to FILE and print nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv"])]
     pub(super) html: Option<PathBuf>,
+    /// GPUs behind the servers together, in place of what was said when the results were made
+    #[arg(long, value_name = "N")]
+    pub(super) gpus: Option<Text>,
+    /// Dollars that one GPU costs an hour
+    #[arg(long, value_name = "DOLLARS")]
+    pub(super) price: Option<Text>,
     /// Write each figure as an SVG file of its own into DIR and print nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "csv"])]
     pub(super) svg: Option<PathBuf>,

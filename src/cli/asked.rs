@@ -4,7 +4,9 @@ use super::Exit;
 use super::args::{Arguments, Command, ReportArguments};
 use super::{card, limits, repeated, shape};
 use crate::host::Facts;
-use crate::plan::{FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text};
+use crate::plan::{
+    FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text,
+};
 use crate::store::Results;
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -41,6 +43,8 @@ pub enum Asked {
         dirs: Vec<PathBuf>,
         /// How.
         forms: Vec<Form>,
+        /// What the servers run on, if that is said anew.
+        gpus: Option<Gpus>,
     },
 }
 
@@ -136,7 +140,10 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
         Command::Sweep(sweep) => repeated::sweep(*sweep, facts),
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
-        Command::Report(report) => Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report) }),
+        Command::Report(report) => {
+            let gpus = Gpus::read(report.gpus.as_ref(), report.price.as_ref()).map_err(Refusal::File)?;
+            Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report), gpus })
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub fn main() -> ExitCode {
         Asked::Floor(plan) => floor::floor(&plan, &facts),
         Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
-        Asked::Report { dirs, forms } => again::report(&dirs, &forms),
+        Asked::Report { dirs, forms, gpus } => again::report(&dirs, &forms, gpus.map(Into::into)),
         Asked::Doctor { plan, json } => deeds::doctor(&facts, plan.as_deref(), json),
     };
     match done {

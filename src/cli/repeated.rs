@@ -70,18 +70,19 @@ pub(super) fn sweep(arguments: SweepArguments, facts: &Facts) -> Result<Asked, R
         Ok(_) => return Err(refuse("an older lowrho began it: begin a new one".into())),
         Err(why) => return Err(refuse(format!("{why}\n  a sweep that can go on has a sweep.json"))),
     }
-    let mut strange: Vec<String> =
-        raw.given().into_iter().map(|(section, key)| format!("{section}.{key}")).collect();
-    strange.retain(|key| !ANEW.contains(&key.as_str()));
+    let given = raw.given().into_iter();
+    let strange = given.filter(|(section, key)| !ANEW.contains(&format!("{section}.{key}").as_str()));
+    let mut strange: Vec<String> = strange
+        .map(|(section, key)| if section == "sim" { format!("--sim-{key}") } else { format!("--{key}") })
+        .collect();
     if path.is_some() {
         strange.insert(0, "--config".into());
     }
     if !strange.is_empty() {
         return Err(refuse(format!(
-            "it goes on with what it began with, so that its trials are of one server under one load; leave out: {}\n  \
-             only these can be given anew: {}",
-            strange.join(", "),
-            ANEW.join(", ")
+            "it goes on with what it began with, so that its trials are of one server under one load: leave out {}\n  \
+             --budget, secrets, and what concerns this machine or what is shown can be given anew",
+            strange.join(", ")
         )));
     }
     let mut file = config(&dir.join("config.toml"))?;

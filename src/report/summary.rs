@@ -54,7 +54,7 @@ pub struct Run {
     pub start_unix_ns: u64,
     /// The same on CLOCK_MONOTONIC.
     pub start_mono_ns: u64,
-    /// From the start to the last request's end.
+    /// From the start to the last request's end, or to the last window's where that is later.
     pub duration_ns: i64,
     /// The measured windows' length together.
     pub window_ns: i64,

@@ -2,9 +2,9 @@
 //!
 //! It reads and writes text; where that text is kept is the store's affair.
 
-use super::GpuCost;
 use super::figures::rate;
-use crate::search::{End, Ended, Findings, Limit, Purpose, Trial, Trust};
+use super::{GpuCost, Verdict};
+use crate::search::{End, Ended, Findings, Limit, Offer, Purpose, Trial, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ impl Sweep {
         &self.trials[..self.trials.len() - spoiled.min(self.trials.len())]
     }
 
-    /// What was found, in one sentence.
+    /// What was found, in one sentence; empty where nothing was.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mut words = Vec::new();
@@ -120,7 +120,10 @@ impl Sweep {
                 rate(Some(*low)),
                 rate(Some(*high))
             ));
+        } else {
+            words.extend(self.most_done());
         }
+        words.extend(self.kept());
         if let Some(limited_by) = &self.limited_by {
             words.push(format!("there {limited_by}"));
         }
@@ -135,10 +138,82 @@ impl Sweep {
             words.push(format!("most throughput per response time at {} requests/s", rate(Some(efficient))));
         }
         let mut sentence = words.join("; ");
-        if !sentence.is_empty() {
+        if let Some(first) = sentence.get_mut(..1) {
+            first.make_ascii_uppercase();
             sentence.push('.');
         }
         sentence
+    }
+
+    /// Trials whose client can be trusted.
+    fn trusted(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().map(|trial| &trial.trial).filter(|trial| trial.outcome.client != Trust::Invalid)
+    }
+
+    /// The most that was done, and where, if there was no limit to tell of.
+    fn most_done(&self) -> Option<String> {
+        let done = |trial: &&Trial| trial.outcome.completed_per_s();
+        let most =
+            self.trusted().max_by(|a, b| done(a).total_cmp(&done(b))).filter(|most| done(most) > 0.0)?;
+        let at = match most.ask.offer {
+            Offer::Rate(offered) => format!("{} offered", rate(Some(offered))),
+            Offer::Slots(slots) => format!("{slots} in flight"),
+        };
+        Some(format!("at most {} requests/s done, at {at}", rate(Some(done(&most)))))
+    }
+
+    /// Up to which of the loads of a list the service levels were kept.
+    fn kept(&self) -> Option<String> {
+        if self.slo.is_empty() || self.found.slo_capacity.is_some() {
+            return None;
+        }
+        let load = |trial: &Trial| match trial.ask.offer {
+            Offer::Rate(offered) => (offered, format!("{} requests/s", rate(Some(offered)))),
+            Offer::Slots(slots) => (f64::from(slots), format!("{slots} in flight")),
+        };
+        let mut loads: Vec<_> = self
+            .trusted()
+            .filter(|trial| trial.ask.purpose == Purpose::Profile)
+            .map(|trial| (load(trial), trial.outcome.terms.iter().all(|term| term.crossed == Some(false))))
+            .collect();
+        loads.sort_by(|((a, _), _), ((b, _), _)| a.total_cmp(b));
+        let terms = self.slo.join(",");
+        let kept = loads.iter().take_while(|(_, kept)| *kept).count();
+        let (_, lowest) = &loads.first()?.0;
+        Some(match kept {
+            0 => format!("{terms} crossed at {lowest} already"),
+            n if n == loads.len() => {
+                format!("{terms} kept up to {}, the most that was offered", loads[n - 1].0.1)
+            }
+            n => format!("{terms} kept up to {} and crossed at {}", loads[n - 1].0.1, loads[n].0.1),
+        })
+    }
+
+    /// How it ended, if there is something to say of that, and how bad it is.
+    #[must_use]
+    pub fn ending(&self) -> (Verdict, String) {
+        let (verdict, words) = match self.end {
+            Some(End::Found) => (Verdict::Valid, ""),
+            Some(End::Nowhere) => (Verdict::Invalid, "no rate worth trying keeps the service levels"),
+            Some(End::ClientLimit) => (
+                Verdict::Invalid,
+                "client limit: three trials running were INVALID; use more shards (--shards, --cpus) or another host",
+            ),
+            Some(End::TargetFailed) => {
+                (Verdict::Invalid, "the target failed: what was measured until then is told")
+            }
+            Some(End::Aborted) => {
+                (Verdict::Invalid, "ended by --abort-on: what was measured until then is told")
+            }
+            Some(End::Undecided) => (Verdict::Suspect, "undecided: the bounds are as far as they were found"),
+            Some(End::NeverOverloaded) => {
+                (Verdict::Suspect, "the server could not be driven beyond its limit: no limit was found")
+            }
+            None => (Verdict::Suspect, "broken off: --resume goes on with it"),
+        };
+        let why = self.why.as_deref().unwrap_or_default();
+        let parts = [words, why].into_iter().filter(|part| !part.is_empty());
+        (verdict, parts.collect::<Vec<_>>().join("; "))
     }
 
     /// What MLPerf's performance rules say of it, where a preset was asked for.

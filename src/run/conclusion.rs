@@ -127,6 +127,9 @@ impl Story<'_> {
             (false, false) => Ended::Failed,
             (false, true) => Ended::Complete,
         };
+        // The window of a number of requests ends where the next one would have been due: that may be after the last one's end.
+        let windows = findings.stages.iter().map(|stage| stage.from + stage.length);
+        self.ended = windows.fold(self.ended, Instant::max);
         let was_cut = self.was_cut;
         let mut about = self.about(ended, merged.about, merged.stamps, simulator);
         about.caveats.extend(unimagined(told.lost));

@@ -18,7 +18,7 @@ use super::{Interrupts, Prepared, RunError, Scene, Screen, directory, measure, n
 use crate::clock;
 use crate::host::Facts;
 use crate::plan::{Endpoint, Goal, Level, SweepPlan};
-use crate::report::{self, Sweep, SweepTrial};
+use crate::report::{self, Sweep, SweepTrial, html};
 use crate::search::{Ask, End, Ended, Lengths, Next, Offer, Outcome, Purpose, lost_from};
 use crate::store::Results;
 use crate::time::{Instant, Span, format_span};
@@ -117,6 +117,9 @@ pub fn sweep<W: Write + Send + 'static>(
         simulator::end(sim, &mut story.failures);
     }
     let sweep = story.write(end.0, end.1)?;
+    let page =
+        story.results.tell_sweep().and_then(|told| story.results.write_page(&html::sweep_page(&[told])));
+    story.failures.extend(page.err().map(|error| error.to_string()));
     Ok(Swept { sweep, dir: story.results.dir().to_path_buf(), failures: story.failures })
 }
 
