@@ -120,6 +120,45 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
 }
 
 #[test]
+fn what_is_no_results_directory_is_said_to_be_what_it_is() {
+    let folder = folder("no-results");
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    fs::write(path("file"), "").unwrap();
+    fs::create_dir_all(path("several/1")).unwrap();
+    fs::write(path("several/repeats.json"), "{}").unwrap();
+    fs::create_dir(path("empty")).unwrap();
+    for (name, said) in [
+        ("file", "it is a file: name a results directory"),
+        ("several", "it holds several runs (--repeat): lowrho rerun"),
+        ("empty", "no results: it has no config.toml"),
+        ("nothing", "there is no such results directory"),
+    ] {
+        let output = lowrho(&["rerun", &path(name)]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(stderr(&output).contains(said), "{name}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_table_for_sweeps_is_passed_over_by_a_run_that_says_so() {
+    let file = folder("sweep-table").join("run.toml");
+    fs::write(&file, "[target]\nsim = true\n[load]\nrate = 5\n[sweep]\nfrom = 1\nto = 9\n").unwrap();
+    let output = lowrho(&["run", "--dry-run", "-c", file.to_str().unwrap()]);
+    let text = stdout(&output);
+    assert!(
+        text.contains("caveat: [sweep] of the file is for lowrho sweep") && !text.contains("\n[sweep]"),
+        "{text}"
+    );
+    fs::write(&file, "[sweep]\nform = 1\n").unwrap();
+    let output = lowrho(&["sweep", "-c", file.to_str().unwrap()]);
+    assert!(
+        stderr(&output).contains("unknown key sweep.form: did you mean sweep.from?"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn all_mistakes_are_told_at_once() {
     let output = lowrho(&["run", "--sim", "--rate", "0", "--choices", "0", "--warmup", "5"]);
     let errors = stderr(&output).lines().filter(|line| line.starts_with("error: --")).count();

@@ -37,7 +37,7 @@ pub use gpus::{GpuCost, PerGpu, per_user};
 pub use imagined::{ImaginedClient, Quantiles, Reported};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
 pub use repeats::{Middle, Repeat, Repeats, Spread, whole};
-pub use schema::{SCHEMA_VERSION, summary_schema};
+pub use schema::{SCHEMA_VERSION, summary_schema, sweep_schema};
 pub use section::{
     Failure, Latency, Load, Section, Slow, Stage, TargetSection, Throughput, TokenSources, Tokens,
 };

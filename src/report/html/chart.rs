@@ -79,7 +79,7 @@ impl Colour {
 /// Width and height of a chart in its own units; the page scales it.
 const SIZE: (u32, u32) = (640, 320);
 
-const FONT: f64 = 13.0;
+const FONT: f64 = 16.0;
 
 /// How strong an interval on the x axis is beside what is drawn over it.
 const BAND: f64 = 0.15;
@@ -107,8 +107,8 @@ fn draw(text: &mut String, x: &Axis, y: &Axis, drawn: &[Drawn]) -> Outcome {
     let mut chart = ChartBuilder::on(&root)
         .margin(6)
         .margin_right(22)
-        .x_label_area_size(42)
-        .y_label_area_size(78)
+        .x_label_area_size(46)
+        .y_label_area_size(88)
         .build_cartesian_2d(Straight::of(x), Straight::of(y))?;
     chart
         .configure_mesh()

@@ -172,15 +172,17 @@ fn limits(sweep: &Sweep) -> Markup {
 }
 
 fn table(sweep: &Sweep) -> Markup {
+    let is_priced = sweep.gpus.is_some_and(|gpus| gpus.price_per_hour.is_some());
     html! {
         h2 { "Trials" }
         div.scroll { table.trials {
             thead { tr {
-                th { "trial" } th.text { "for" } th { "offered" } th { "window" } th { "done/s" } th { "good/s" } th { "failed" }
-                th { "TTFT p50" } th { "p99" } th { "TPOT p99" } th { "NTPOT p99" } th { "E2E p99" } th { "in flight" }
+                th { "trial" } th.text { "for" } th { "offered" } th { "window" } th.text { "outcome" } th.text { "client" }
+                th { "done/s" } th { "good/s" } th { "failed" }
+                th { "TTFT p50" } th { "TTFT p99" } th { "TPOT p99" } th { "NTPOT p99" } th { "E2E p99" } th { "in flight" }
                 th { "tokens/s" } th { "per user" }
-                @if sweep.gpus.is_some() { th { "per GPU" } th { "$/M tokens" } }
-                th.text { "client" } th.text { "outcome" }
+                @if sweep.gpus.is_some() { th { "per GPU" } }
+                @if is_priced { th { "$/M tokens" } }
             } }
             tbody { @for trial in &sweep.trials { (row(sweep, trial)) } }
         } }
@@ -225,6 +227,8 @@ fn row(sweep: &Sweep, trial: &SweepTrial) -> Markup {
             td { (purpose) }
             td.number { (offered) }
             td.number { (maybe_time(Some(outcome.window.as_ns()))) }
+            td { span class=(class) { (said) } }
+            td { span class=(client) { (word) } }
             td.number { (rate(Some(outcome.completed_per_s()))) }
             td.number { (rate(outcome.goodput_per_s)) }
             td.number { (failed) }
@@ -235,10 +239,8 @@ fn row(sweep: &Sweep, trial: &SweepTrial) -> Markup {
             td.number { (rate(per_user(tpot))) }
             @if let Some(found) = of_gpus {
                 td.number { (whole_rate(found.output_tokens_per_s_per_gpu)) }
-                td.number { (rate(found.price_per_million_output_tokens)) }
+                @if found.cost.price_per_hour.is_some() { td.number { (rate(found.price_per_million_output_tokens)) } }
             }
-            td { span class=(client) { (word) } }
-            td { span class=(class) { (said) } }
         }
     }
 }

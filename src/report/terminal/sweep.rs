@@ -75,8 +75,11 @@ fn load(trial: &SweepTrial) -> f64 {
 fn profile(shown: &[&SweepTrial], sweep: &Sweep, page: &mut Page<'_>) -> fmt::Result {
     let most = shown.iter().map(|trial| trial.trial.outcome.completed_per_s()).fold(0.0, f64::max);
     // Who says what GPUs there are wants to see them.
-    let (tokens, ranks) =
-        if sweep.gpus.is_some() { ("tok/s/GPU", [2, 2, 2]) } else { ("tokens/s", [9, 10, 11]) };
+    let (tokens, ranks) = match sweep.gpus {
+        Some(gpus) if gpus.price_per_hour.is_some() => ("tok/s/GPU", [2, 2, 2]),
+        Some(_) => ("tok/s/GPU", [2, 2, 11]),
+        None => ("tokens/s", [9, 10, 11]),
+    };
     let mut table = Table::new(&[
         ("Offered", 0),
         ("done/s", 0),
