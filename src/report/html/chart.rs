@@ -106,6 +106,7 @@ fn draw(text: &mut String, x: &Axis, y: &Axis, drawn: &[Drawn]) -> Outcome {
     let words: TextStyle<'_> = ("sans-serif", FONT).into_font().color(&ink);
     let mut chart = ChartBuilder::on(&root)
         .margin(6)
+        .margin_top(14)
         .margin_right(22)
         .x_label_area_size(46)
         .y_label_area_size(88)

@@ -218,17 +218,16 @@ fn against_user(
 ) -> Option<Figure> {
     let (mut drawn, mut users, mut flows) = (Vec::new(), Vec::new(), Vec::new());
     for (nth, profile) in profiles.iter().enumerate() {
-        let found: Vec<(bool, Point)> = profile
-            .points
-            .iter()
-            .filter_map(|load| {
-                let [median, _] = load.latencies[1];
-                let x = median.filter(|tpot| tpot.value > 0.0).map(|tpot| 1e9 / tpot.value)?;
-                Some((load.joined, Point { x, y: of(profile, load)?, interval: None, hollow: load.invalid }))
-            })
-            .collect();
-        users.extend(found.iter().map(|(_, point)| point.x));
-        flows.extend(found.iter().map(|(_, point)| point.y));
+        let seen = |load: &Load| {
+            let [median, _] = load.latencies[1];
+            let x = median.filter(|tpot| tpot.value > 0.0).map(|tpot| 1e9 / tpot.value)?;
+            let point = Point { x, y: of(profile, load)?, interval: None, hollow: load.invalid };
+            Some(Seen { at: load.at, joined: load.joined && !load.invalid, point: Some(point) })
+        };
+        let found = Series(profile.points.iter().filter_map(seen).collect());
+        let points = || found.0.iter().filter_map(|seen| seen.point);
+        users.extend(points().map(|point| point.x));
+        flows.extend(points().map(|point| point.y));
         push(&mut drawn, &profile.name, nth, false, found);
     }
     if users.is_empty() {
@@ -239,22 +238,42 @@ fn against_user(
     Some(Figure::new(name, title, note, &x, &y, &drawn))
 }
 
-/// The points of one quantity, and whether the line goes through them.
-fn series(profile: &Profile, of: impl Fn(&Load) -> Option<Value>) -> Vec<(bool, Point)> {
-    let point = |load: &Load| {
-        let Value { value, interval } = of(load)?;
-        Some((load.joined, Point { x: load.at, y: value, interval, hollow: load.invalid }))
-    };
-    profile.points.iter().filter_map(point).collect()
+/// One quantity at every load.
+struct Series(Vec<Seen>);
+
+/// What it is at one load.
+struct Seen {
+    at: f64,
+    joined: bool,
+    point: Option<Point>,
 }
 
-/// A line through what can be trusted, and every point.
-fn push(drawn: &mut Vec<Drawn>, name: &str, colour: usize, dashed: bool, points: Vec<(bool, Point)>) {
+impl Series {
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|seen| seen.point.is_none())
+    }
+}
+
+fn series(profile: &Profile, of: impl Fn(&Load) -> Option<Value>) -> Series {
+    let seen = |load: &Load| {
+        let point = of(load).map(|Value { value, interval }| Point {
+            x: load.at,
+            y: value,
+            interval,
+            hollow: load.invalid,
+        });
+        Seen { at: load.at, joined: load.joined && !load.invalid, point }
+    };
+    Series(profile.points.iter().map(seen).collect())
+}
+
+/// A line through what can be trusted, with a gap where a load tells nothing, and every point.
+fn push(drawn: &mut Vec<Drawn>, name: &str, colour: usize, dashed: bool, Series(series): Series) {
     let colour = Colour::Series(colour);
-    let on_line = points.iter().filter(|(joined, point)| *joined && !point.hollow);
-    let line = on_line.map(|(_, point)| (point.x, point.y)).collect();
-    drawn.push(Drawn::Line { name: name.into(), colour, dashed, points: line });
-    let points = points.into_iter().map(|(_, point)| point).collect();
+    let on_line = series.iter().filter(|seen| seen.joined);
+    let line = on_line.map(|seen| seen.point.map_or((seen.at, f64::NAN), |point| (point.x, point.y)));
+    drawn.push(Drawn::Line { name: name.into(), colour, dashed, points: line.collect() });
+    let points = series.into_iter().filter_map(|seen| seen.point).collect();
     drawn.push(Drawn::Points { name: String::new(), colour, points });
 }
 
