@@ -77,7 +77,7 @@ impl Lengths {
     #[must_use]
     pub fn for_service(e2e: Span) -> Self {
         let share = (e2e.as_s_f64() / FULL_FROM.as_s_f64()).clamp(0.0, 1.0);
-        let scaled = |full: Span, least: Span| Span::from_s_f64(full.as_s_f64() * share).max(least);
+        let scaled = |full: Span, least: Span| told(Span::from_s_f64(full.as_s_f64() * share)).max(least);
         Self { warmup: scaled(FULL.warmup, LEAST.warmup), window: scaled(FULL.window, LEAST.window) }
     }
 
@@ -86,8 +86,8 @@ impl Lengths {
     pub fn for_simulator(e2e: Span) -> Self {
         let (warmup, window) = OF_SIMULATOR;
         Self {
-            warmup: (e2e * warmup).max(LEAST.warmup).min(FULL.warmup),
-            window: (e2e * window).max(LEAST.window).min(FULL.window),
+            warmup: told(e2e * warmup).max(LEAST.warmup).min(FULL.warmup),
+            window: told(e2e * window).max(LEAST.window).min(FULL.window),
         }
     }
 
@@ -97,6 +97,12 @@ impl Lengths {
         let e2e = e2e_p95.unwrap_or(Span::ZERO);
         Self { warmup: self.warmup.max(e2e * 2), window: self.window.max(e2e * 3) }
     }
+}
+
+/// To a tenth of a second: so long is said and written down, and no measurement of a lone request is finer.
+fn told(span: Span) -> Span {
+    let tenth = Span::from_ms(100);
+    tenth * ((span.as_ns() + tenth.as_ns() / 2) / tenth.as_ns())
 }
 
 impl Settings {

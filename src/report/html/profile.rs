@@ -62,7 +62,15 @@ pub(super) fn figures(profiles: &[Profile]) -> Vec<Figure> {
     if loads.len() < 2 {
         return Vec::new();
     }
-    let x = axis(profiles[0].unit, &loads);
+    // The limits are on the axis, however far beyond the loads.
+    let alone = profiles.len() == 1;
+    let limits =
+        profiles.iter().filter(|_| alone).flat_map(|one| &one.limits).filter_map(|limit| match limit {
+            Drawn::Mark { between, .. } => Some(between.1),
+            _ => None,
+        });
+    let places: Vec<f64> = loads.iter().copied().chain(limits).collect();
+    let x = axis(profiles[0].unit, &places);
     let mut found = vec![throughput(profiles, &x)];
     found.extend((0..LATENCIES.len()).filter_map(|nth| latency(profiles, &x, nth)));
     found.extend(parts(profiles, &x));

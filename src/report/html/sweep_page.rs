@@ -4,10 +4,9 @@ use super::figure::Figure;
 use super::page::{document, grid};
 use super::told::ToldSweep;
 use super::{profile, trials};
-use crate::report::figures::{UNDEFINED, count, maybe_time, percent, rate, whole_rate};
+use crate::report::figures::{self, UNDEFINED, count, maybe_time, percent, rate, whole_rate};
 use crate::report::{Sweep, SweepTrial, per_user, share};
 use crate::search::{Ended, Limit, Offer, Purpose, Trust};
-use crate::time::{Span, format_span};
 use maud::{Markup, html};
 
 /// All figures of one sweep, or of several over each other.
@@ -79,12 +78,11 @@ fn about(sweep: &Sweep) -> String {
     let start = jiff::Timestamp::from_nanosecond(i128::from(sweep.start_unix_ns))
         .expect("64 bits of nanoseconds end before the year 9999")
         .strftime("%Y-%m-%d %H:%M:%S UTC");
-    let span = |ns: i64| format_span(Span::from_ns(ns));
     format!(
         "{start}, {} trials, warm-up {} and window {} at least, lowrho {}",
         sweep.trials.len(),
-        span(sweep.warmup_ns),
-        span(sweep.window_ns),
+        figures::time(sweep.warmup_ns),
+        figures::time(sweep.window_ns),
         sweep.version
     )
 }

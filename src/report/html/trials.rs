@@ -23,9 +23,6 @@ pub(super) fn profile(sweep: &Sweep, name: &str) -> Profile {
     };
     let mut points: Vec<Load> = sweep.trials.iter().filter(drawn).map(load).collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
-    if !points.iter().any(|load| load.joined) {
-        points.iter_mut().for_each(|load| load.joined = true);
-    }
     Profile {
         name: name.into(),
         unit: if closed { "requests in flight" } else { "offered requests/s" },
