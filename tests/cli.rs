@@ -56,6 +56,7 @@ fn help_is_no_mistake() {
         ["sim", "--help"],
         ["floor", "-h"],
         ["init", "-h"],
+        ["sweep", "-h"],
         ["rerun", "-h"],
         ["report", "-h"],
         ["doctor", "-h"],
@@ -80,6 +81,9 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
         (vec!["run", "--sim"], "--rate 10 (open loop"),
         (vec!["run", "--sim", "--rate", "-5"], "--rate (load.rate in a file): \"-5\" is refused"),
         (vec!["run", "--sim", "--rate", "5", "--duration", "10"], "write 10s"),
+        (vec!["run", "--sim", "--rate", "5", "-d", "-5s"], "\"-5s\" is negative"),
+        (vec!["run", "--sim", "--rate", "5", "--warmup", "-1.5s"], "\"-1.5s\" is negative"),
+        (vec!["sweep", "--sim", "--auto", "--budget", "-5m"], "\"-5m\" is negative"),
         (vec!["run", "--sim", "--rate", "5", "--duration", "1s", "--requests", "5"], "exclude each other"),
         (
             vec!["run", "--url", "https://h", "--rate", "5", "--ca-cert", "no-such.pem"],
@@ -92,7 +96,7 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
             "--prompts no-such.jsonl: No such file",
         ),
         (vec!["run", "--sim", "--rate", "5", "--out", "/"], "--out /: it must be new or empty"),
-        (vec!["rerun", "no-such-results"], "config.toml: No such file"),
+        (vec!["rerun", "no-such-results"], "there is no such results directory"),
         (vec!["sim", "--ttft", "20"], "--ttft: \"20\" is refused"),
         (
             vec!["floor", "--rates", "2000,1000"],
@@ -117,6 +121,45 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
         assert!(stderr(&output).contains(said), "{said} in {}", stderr(&output));
         assert_eq!(stdout(&output), "");
     }
+}
+
+#[test]
+fn what_is_no_results_directory_is_said_to_be_what_it_is() {
+    let folder = folder("no-results");
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    fs::write(path("file"), "").unwrap();
+    fs::create_dir_all(path("several/1")).unwrap();
+    fs::write(path("several/repeats.json"), "{}").unwrap();
+    fs::create_dir(path("empty")).unwrap();
+    for (name, said) in [
+        ("file", "it is a file: name a results directory"),
+        ("several", "it holds several runs (--repeat): lowrho rerun"),
+        ("empty", "no results: it has no config.toml"),
+        ("nothing", "there is no such results directory"),
+    ] {
+        let output = lowrho(&["rerun", &path(name)]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(stderr(&output).contains(said), "{name}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_table_for_sweeps_is_passed_over_by_a_run_that_says_so() {
+    let file = folder("sweep-table").join("run.toml");
+    fs::write(&file, "[target]\nsim = true\n[load]\nrate = 5\n[sweep]\nfrom = 1\nto = 9\n").unwrap();
+    let output = lowrho(&["run", "--dry-run", "-c", file.to_str().unwrap()]);
+    let text = stdout(&output);
+    assert!(
+        text.contains("caveat: [sweep] of the file is for lowrho sweep") && !text.contains("\n[sweep]"),
+        "{text}"
+    );
+    fs::write(&file, "[sweep]\nform = 1\n").unwrap();
+    let output = lowrho(&["sweep", "-c", file.to_str().unwrap()]);
+    assert!(
+        stderr(&output).contains("unknown key sweep.form: did you mean sweep.from?"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

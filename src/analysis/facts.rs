@@ -24,6 +24,8 @@ pub struct Facts {
     pub interrupted: Option<Instant>,
     /// The service levels asked for; each recorder held its requests to their bounds.
     pub slo: Slo,
+    /// What ends a sweep.
+    pub abort_on: Slo,
     /// What the host did beside the run.
     pub host: HostFacts,
     /// What TCP knew of the connections.

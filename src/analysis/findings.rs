@@ -33,6 +33,8 @@ pub struct StageFindings {
     pub throughput: Throughput,
     /// What it made of the service levels, where some were asked for.
     pub slo: Option<SloFindings>,
+    /// The first limit crossed of those that end a sweep, as it was written.
+    pub aborts: Option<String>,
     /// Fates and classes of failure.
     pub population: Population,
     /// Tokens.
@@ -89,6 +91,8 @@ pub struct Findings {
     /// Each server over all measured stages, in the order of its number. The client is one for all: its shards and its
     /// verdict are told with `total` alone.
     pub targets: Vec<StageFindings>,
+    /// The silence of each server, in the same order.
+    pub silences: Vec<Silence>,
 }
 
 impl Findings {
@@ -131,7 +135,16 @@ impl Findings {
         let blame =
             p99.zip(bound).map(|(p99, bound)| Blame::of(p99, bound, facts.tcp.min_rtt, facts.idle_ttft));
         let (failures, silence) = (merged.failures().clone(), *merged.silence());
-        Self { stages: found, total, blame, failures, silence, others: None, targets: Vec::new() }
+        Self {
+            stages: found,
+            total,
+            blame,
+            failures,
+            silence,
+            others: None,
+            targets: Vec::new(),
+            silences: Vec::new(),
+        }
     }
 
     /// The same with what imagined clients say of all stages.
@@ -164,6 +177,7 @@ impl Findings {
             found
         };
         self.targets = recorders.iter().map(target).collect();
+        self.silences = recorders.iter().map(|recorder| *recorder.silence()).collect();
         self
     }
 }
@@ -246,6 +260,7 @@ fn figures(
             .collect(),
         ntpot: NtpotSplit::of(&stage.split),
         slo: SloFindings::of(&facts.slo, stage, length, &throughput),
+        aborts: facts.abort_on.crossed_by(stage, &throughput).map(str::to_owned),
         completed_by_part: stage.completed_by_part,
         throughput,
         load,

@@ -2,22 +2,36 @@
 
 use super::asked::Form;
 use super::{Exit, deeds};
-use crate::report::html::{self, Told};
-use crate::report::{Summary, Sweep, csv, terminal};
+use crate::report::html::{self, Figure, Told, ToldSweep};
+use crate::report::{GpuCost, Summary, csv, terminal};
 use crate::store::{Remains, Results, StoreError};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Tells what the directories hold in the forms asked for.
-pub(super) fn report(dirs: &[PathBuf], forms: &[Form]) -> io::Result<Exit> {
-    if let [dir] = dirs
-        && let Ok(sweep) = Results::open(dir).and_then(|results| results.read_sweep())
-    {
-        return tell_sweep(&sweep, forms);
+/// Tells what the directories hold in the forms asked for; `gpus` in place of what was said when they were made.
+pub(super) fn report(dirs: &[PathBuf], forms: &[Form], gpus: Option<GpuCost>) -> io::Result<Exit> {
+    let sweeps: Vec<bool> = dirs.iter().map(|dir| is_sweep(dir)).collect();
+    if sweeps.contains(&true) && sweeps.contains(&false) {
+        let why = "runs and sweeps have no figure in common: report them apart";
+        writeln!(io::stderr(), "error: {why}")?;
+        return Ok(Exit::BadPlan);
     }
-    match told(dirs, forms) {
-        Ok(told) => forms.iter().try_fold(Exit::Good, |worst, form| Ok(worst.worse(tell(&told, form)?))),
+    let told = if sweeps.contains(&true) {
+        told_sweeps(dirs).map(|mut told| {
+            told.iter_mut().for_each(|one| one.sweep.gpus = gpus.or(one.sweep.gpus));
+            forms.iter().try_fold(Exit::Good, |worst, form| Ok(worst.worse(tell_sweeps(&told, form)?)))
+        })
+    } else {
+        told(dirs, forms).map(|mut told| {
+            for summary in told.iter_mut().map(|one| &mut one.summary) {
+                summary.gpus = gpus.map(|gpus| gpus.of(&summary.total)).or(summary.gpus);
+            }
+            forms.iter().try_fold(Exit::Good, |worst, form| Ok(worst.worse(tell(&told, form)?)))
+        })
+    };
+    match told {
+        Ok(exit) => exit,
         Err(why) => {
             writeln!(io::stderr(), "error: {why}")?;
             Ok(Exit::BadPlan)
@@ -25,19 +39,36 @@ pub(super) fn report(dirs: &[PathBuf], forms: &[Form]) -> io::Result<Exit> {
     }
 }
 
-/// A sweep's table and sentence, or its `sweep.json`.
-fn tell_sweep(sweep: &Sweep, forms: &[Form]) -> io::Result<Exit> {
-    match forms {
-        [Form::Text] => print(&terminal::sweep(sweep, &deeds::style(false))),
-        [Form::Json] => print(&sweep.to_json()),
-        _ => {
-            writeln!(
-                io::stderr(),
-                "error: of a sweep there is a text and --json; pages, figures and CSV are made of its trials: name trials/NNN"
-            )?;
-            Ok(Exit::BadPlan)
+fn is_sweep(dir: &Path) -> bool {
+    Results::open(dir).is_ok_and(|results| results.holds_a_sweep())
+}
+
+fn told_sweeps(dirs: &[PathBuf]) -> Result<Vec<ToldSweep>, String> {
+    let read = |dir: &PathBuf| Results::open(dir).and_then(|results| results.tell_sweep());
+    dirs.iter().map(read).collect::<Result<_, _>>().map_err(|error| error.to_string())
+}
+
+/// Sweeps: each one's table and sentence, or what other programs read, or their page.
+fn tell_sweeps(told: &[ToldSweep], form: &Form) -> io::Result<Exit> {
+    let sweeps = || told.iter().map(|one| &one.sweep);
+    match form {
+        Form::Text => {
+            let style = deeds::style(false);
+            print(&sweeps().map(|one| terminal::sweep(one, &style)).collect::<Vec<_>>().join("\n"))
         }
+        Form::Json => match told {
+            [one] => print(&one.sweep.to_json()),
+            _ => print(&format!("{:#}\n", serde_json::json!(sweeps().collect::<Vec<_>>()))),
+        },
+        Form::Csv => print(&csv::trials(told.iter().map(|one| (one.name.as_str(), &one.sweep)))),
+        Form::Html(file) => write_all(file, [(file.clone(), html::sweep_page(told))]),
+        Form::Svg(dir) => write_figures(dir, html::sweep_figures(told)),
     }
+}
+
+fn write_figures(dir: &Path, figures: Vec<Figure>) -> io::Result<Exit> {
+    let file = |figure: Figure| (dir.join(format!("{}.svg", figure.name)), figure.standalone());
+    write_all(dir, figures.into_iter().map(file))
 }
 
 fn told(dirs: &[PathBuf], forms: &[Form]) -> Result<Vec<Told>, String> {
@@ -63,13 +94,7 @@ fn tell(told: &[Told], form: &Form) -> io::Result<Exit> {
         Form::Json => print(&json(&summaries.collect::<Vec<_>>())),
         Form::Csv => print(&csv::table(told.iter().map(|run| (run.name.as_str(), &run.summary)))),
         Form::Html(file) => write_all(file, [(file.clone(), html::page(told))]),
-        Form::Svg(dir) => {
-            let figures = html::figures(told).into_iter();
-            write_all(
-                dir,
-                figures.map(|figure| (dir.join(format!("{}.svg", figure.name)), figure.standalone())),
-            )
-        }
+        Form::Svg(dir) => write_figures(dir, html::figures(told)),
     }
 }
 
@@ -86,13 +111,24 @@ fn print(text: &str) -> io::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Writes files and says where; `asked` is the path that was given.
+/// Writes files and says where; `asked` is the path that was given. A folder that is not there is more often a slip than a wish.
 fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> io::Result<Exit> {
     let mut written = 0_usize;
+    if let Some(folder) = asked.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        let (asked, folder) = (asked.display(), folder.display());
+        writeln!(
+            io::stderr(),
+            "error: cannot write {asked}: there is no folder {folder}: make it, or name another"
+        )?;
+        return Ok(Exit::BadPlan);
+    }
     for (path, text) in files {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let made = parent.map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
-        if let Err(error) = made {
+        let made = match path.parent() {
+            // The folder of figures is ours to make.
+            Some(folder) if folder == asked => fs::create_dir_all(folder),
+            _ => Ok(()),
+        };
+        if let Err(error) = made.and_then(|()| fs::write(&path, text)) {
             writeln!(io::stderr(), "error: cannot write {}: {error}", path.display())?;
             return Ok(Exit::Failed);
         }

@@ -1,6 +1,6 @@
 //! The subcommands and what is theirs alone; the options of a run are declared in `plan`.
 
-use crate::plan::{FloorOptions, Raw, SimOptions, SweepOptions};
+use crate::plan::{FloorOptions, Raw, SimOptions, SweepOptions, Text};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub(super) enum Command {
     Sim(Box<SimArguments>),
     /// Print a commented config file
     Init(InitArguments),
-    /// Repeat a run from its results directory
+    /// Repeat a run or a sweep from its results directory
     Rerun(Box<RerunArguments>),
     /// Print the report of a results directory again
     Report(ReportArguments),
@@ -101,6 +101,9 @@ pub(super) struct SweepArguments {
     /// Take the options of this file where they are not given here
     #[arg(short, long, value_name = "FILE.toml")]
     pub(super) config: Option<PathBuf>,
+    /// Go on with the sweep of this results directory, with the options it began with
+    #[arg(long, value_name = "DIR", help_heading = "Sweep")]
+    pub(super) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(super) sweep: SweepOptions,
     #[command(flatten)]
@@ -138,7 +141,7 @@ Examples:
 Secrets are not saved with results: give --api-key (or OPENAI_API_KEY), secret --header and a --url with user info
 again.")]
 pub(super) struct RerunArguments {
-    /// Results directory of the run to repeat
+    /// Results directory of the run or sweep to repeat
     #[arg(value_name = "DIR")]
     pub(super) dir: PathBuf,
     /// Print the plan (a config file) and, on stderr, its first request as a curl command; send nothing
@@ -170,20 +173,27 @@ pub(super) struct DoctorArguments {
 Examples:
   lowrho report results/20260101T120000Z-m
   lowrho report results/20260101T120000Z-m --json | jq .latency.ttft_ns
-  lowrho report before after --html both.html")]
+  lowrho report before after --html both.html
+  lowrho report results/20260101T120000Z-m --gpus 8 --price 2.5 --html priced.html")]
 pub(super) struct ReportArguments {
-    /// Results directories: several are printed one after another, or drawn over each other
+    /// Results directories of runs or of sweeps: several are printed one after another, or drawn over each other
     #[arg(value_name = "DIR", required = true)]
     pub(super) dirs: Vec<PathBuf>,
-    /// Print summary.json instead, of several as one array
+    /// Print summary.json, or sweep.json, instead, of several as one array
     #[arg(long, conflicts_with = "csv")]
     pub(super) json: bool,
-    /// Print every stage's figures as CSV instead
+    /// Print every stage's, or every trial's, figures as CSV instead
     #[arg(long)]
     pub(super) csv: bool,
     /// Write the page of figures to FILE and print nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv"])]
     pub(super) html: Option<PathBuf>,
+    /// GPUs behind the servers together, in place of what was said when the results were made
+    #[arg(long, value_name = "N")]
+    pub(super) gpus: Option<Text>,
+    /// Dollars that one GPU costs an hour
+    #[arg(long, value_name = "DOLLARS")]
+    pub(super) price: Option<Text>,
     /// Write each figure as an SVG file of its own into DIR and print nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "csv"])]
     pub(super) svg: Option<PathBuf>,

@@ -1,16 +1,13 @@
 //! Arguments, environment and files to what is asked for; does none of it.
 
 use super::Exit;
-use super::args::{
-    Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments, SweepArguments,
-};
+use super::args::{Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments};
 use super::limits::tried_limits;
-use super::{Compare, Export, K6Script, card, shape};
+use super::{Compare, Export, K6Script, card, repeated, shape};
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
-    AskedSweep, FloorPlan, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepOptions, SweepPlan,
-    Text,
+    FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text,
 };
 use crate::run;
 use crate::store::Results;
@@ -50,6 +47,8 @@ pub enum Asked {
         dirs: Vec<PathBuf>,
         /// How.
         forms: Vec<Form>,
+        /// What the servers run on, if that is said anew.
+        gpus: Option<Gpus>,
     },
     /// Tell result files of this and other tools side by side.
     Compare(Box<Compare>),
@@ -134,7 +133,7 @@ impl From<PlanError> for Refusal {
 /// # Errors
 /// Usage, unreadable files, and plans that cannot be: nothing was done yet.
 pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Result<Asked, Refusal> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let arguments = with_negatives(arguments);
     let all = arguments.iter().any(|argument| argument == "--help");
     let matches = shape::command(all).try_get_matches_from(arguments).map_err(Refusal::Usage)?;
     match Arguments::from_arg_matches(&matches).map_err(Refusal::Usage)?.command {
@@ -143,13 +142,7 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
             let how = Invocation { config: run.config, ..Invocation::default() };
             planned(run.raw.over(file), run.dry_run, how, facts)
         }
-        Command::Rerun(rerun) => {
-            let mut file = config(&rerun.dir.join("config.toml"))?;
-            // The saved one names the results that are there already.
-            file.output.out = None;
-            let how = Invocation { rerun_of: Some(rerun.dir), ..Invocation::default() };
-            planned(rerun.raw.over(file), rerun.dry_run, how, facts)
-        }
+        Command::Rerun(rerun) => repeated::rerun(*rerun, facts),
         Command::Doctor(doctor) => {
             let file = doctor.config.as_deref().map(config).transpose()?.unwrap_or_default();
             examined(doctor.raw.over(file), facts)
@@ -161,14 +154,17 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
             }
             Ok(Asked::Floor(Box::new(plan)))
         }
-        Command::Sweep(sweep) => swept(*sweep, facts),
+        Command::Sweep(sweep) => repeated::sweep(*sweep, facts),
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &tried_limits(facts))?))),
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Compare(compare) => compared(*compare),
         Command::K6Script(script) => scripted(*script, facts),
         Command::Export(export) => exported(export),
         Command::ImportConfig(import) => Ok(Asked::Import { words: import.words, out: import.out }),
-        Command::Report(report) => Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report) }),
+        Command::Report(report) => {
+            let gpus = Gpus::read(report.gpus.as_ref(), report.price.as_ref()).map_err(Refusal::File)?;
+            Ok(Asked::Report { dirs: report.dirs.clone(), forms: forms(report), gpus })
+        }
     }
 }
 
@@ -205,6 +201,30 @@ fn compared(arguments: CompareArguments) -> Result<Asked, Refusal> {
     Ok(Asked::Compare(Box::new(Compare { paths, markdown, html, scope, gate })))
 }
 
+/// `--duration -5s` as `--duration=-5s`, so that it is refused as the duration that it is and not as an unknown flag: no flag
+/// begins with a digit.
+fn with_negatives(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    for argument in arguments {
+        let is_negative = argument
+            .to_str()
+            .and_then(|text| text.strip_prefix('-'))
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'));
+        let flag = joined.last_mut().filter(|last| {
+            let last = last.to_str().unwrap_or_default();
+            is_negative && last.starts_with('-') && last != "--" && !last.contains('=')
+        });
+        match flag {
+            Some(flag) => {
+                flag.push("=");
+                flag.push(argument);
+            }
+            None => joined.push(argument),
+        }
+    }
+    joined
+}
+
 /// The forms asked for; the text where there is none.
 fn forms(report: ReportArguments) -> Vec<Form> {
     let printed = [(report.json, Form::Json), (report.csv, Form::Csv)];
@@ -238,37 +258,28 @@ fn carded(asked: &Raw, facts: &Facts) -> Result<Limits, Refusal> {
     Ok(Limits { cost, ..tried_limits(facts) })
 }
 
-/// A sweep, new or resumed: then its options are those it began with, but for the budget.
-fn swept(arguments: SweepArguments, facts: &Facts) -> Result<Asked, Refusal> {
-    let SweepArguments { config: path, sweep: mut options, raw } = arguments;
-    let mut how = Invocation { config: path.clone(), ..Invocation::default() };
-    let mut file = path.as_deref().map(config).transpose()?.unwrap_or_default();
-    if let Some(dir) = options.resume.clone() {
-        let dir = Path::new(dir.as_str());
-        let refuse = |why: &dyn Display| Refusal::File(format!("--resume {}: {why}", dir.display()));
-        let sweep =
-            Results::open(dir).and_then(|results| results.read_sweep()).map_err(|why| refuse(&why))?;
-        let asked: AskedSweep = serde_json::from_value(sweep.asked).map_err(|why| refuse(&why))?;
-        let (budget, resume) = (options.budget.take(), options.resume.take());
-        options = SweepOptions { budget, resume, ..asked.options };
-        file = config(&dir.join("config.toml"))?;
-        (file.load.rate, file.load.concurrency, file.output.out) = (None, None, None);
-        (file.load.warmup, file.load.duration, file.load.requests) =
-            (asked.warmup, asked.duration, asked.requests);
-        // The terms of a preset are given again by the preset.
-        if options.mlperf.is_some() {
-            file.verdict.slo = None;
-        }
-    }
-    let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), raw.over(file));
+/// The plan of a sweep; `resume` is the directory that it goes on with.
+pub(super) fn planned_sweep(
+    asked: Raw,
+    resume: Option<String>,
+    mut how: Invocation,
+    facts: &Facts,
+) -> Result<Asked, Refusal> {
+    let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), asked);
     let limits = carded(&asked, facts)?;
-    let mut plan = Box::new(SweepPlan::new(&options, asked, &limits)?);
+    let mut plan = Box::new(SweepPlan::new(asked, &limits)?);
+    plan.resume = resume;
     with_files(&mut plan.plan, &mut how)?;
     writable(&plan.plan)?;
     Ok(Asked::Sweep(plan, how))
 }
 
-fn planned(asked: Raw, dry_run: bool, mut how: Invocation, facts: &Facts) -> Result<Asked, Refusal> {
+pub(super) fn planned(
+    asked: Raw,
+    dry_run: bool,
+    mut how: Invocation,
+    facts: &Facts,
+) -> Result<Asked, Refusal> {
     let asked = with_key_of(std::env::var("OPENAI_API_KEY").ok(), asked);
     let limits = carded(&asked, facts)?;
     let mut plan = Box::new(Plan::new(asked, &limits)?);
@@ -338,7 +349,7 @@ fn with_key_of(environment: Option<String>, mut raw: Raw) -> Raw {
     raw
 }
 
-fn config(path: &Path) -> Result<Raw, Refusal> {
+pub(super) fn config(path: &Path) -> Result<Raw, Refusal> {
     let refuse = |why: &dyn Display| Refusal::File(format!("{}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
     Raw::from_toml(&text).map_err(|error| refuse(&error))
@@ -353,6 +364,16 @@ mod tests {
         assert_eq!(ignored_proxies(|_| false), None);
         let said = ignored_proxies(|name| name == "HTTP_PROXY" || name == "all_proxy").unwrap();
         assert!(said.starts_with("HTTP_PROXY, all_proxy in the environment is ignored"), "{said}");
+    }
+
+    #[test]
+    fn a_negative_value_belongs_to_its_flag() {
+        let joined = |arguments: &[&str]| {
+            let joined = with_negatives(arguments.iter().map(OsString::from)).into_iter();
+            joined.map(|argument| argument.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(joined(&["l", "run", "-d", "-5s", "--rate", "-.5"]), "l run -d=-5s --rate=-.5");
+        assert_eq!(joined(&["l", "report", "-5", "-r", "5", "-q"]), "l report -5 -r 5 -q");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod floor;
 mod init;
 mod k6_script;
 mod limits;
+mod repeated;
 mod shape;
 mod sweeps;
 
@@ -49,7 +50,7 @@ pub fn main() -> ExitCode {
         Asked::Floor(plan) => floor::floor(&plan, &facts),
         Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),
-        Asked::Report { dirs, forms } => again::report(&dirs, &forms),
+        Asked::Report { dirs, forms, gpus } => again::report(&dirs, &forms, gpus.map(Into::into)),
         Asked::K6Script(plan, how, asked) => k6_script::write(&plan, &how, &asked),
         Asked::Compare(asked) => compare::compare(&asked),
         Asked::Export(asked) => exchange::export_run(&asked.dir, asked.format, asked.out.as_deref()),

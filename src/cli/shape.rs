@@ -164,9 +164,11 @@ mod tests {
     #[test]
     fn every_key_is_a_flag_and_every_default_is_in_the_help() {
         let full = help("run", true);
+        let sweep = help("sweep", true);
         for (section, keys) in Raw::keys().into_iter().filter(|(section, _)| section != "stage") {
             for key in keys {
                 let prefix = if section == "sim" { "--sim-" } else { "--" };
+                let full = if section == "sweep" { &sweep } else { &full };
                 assert!(full.contains(&format!("{prefix}{key}")), "{section}.{key} in\n{full}");
             }
         }

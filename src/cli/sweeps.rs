@@ -3,10 +3,11 @@
 use super::deeds::{machine, show, signal, status, style};
 use super::{Exit, Invocation};
 use crate::host::{self, Facts};
-use crate::plan::SweepPlan;
+use crate::plan::{Require, SweepPlan};
+use crate::report::Sweep;
 use crate::report::terminal::{self, clean};
 use crate::run::{self, Interrupts, Screen, Swept};
-use crate::search::End;
+use crate::search::{End, Purpose, Trust};
 use std::io::{self, Write};
 
 /// Makes the sweep of a plan.
@@ -42,9 +43,22 @@ pub(super) fn sweep(plan: &SweepPlan, how: &Invocation, facts: &Facts) -> io::Re
     Ok(match (signal(&interrupts), sweep.end) {
         (Some(signal), _) => Exit::Interrupted(signal),
         _ if !failures.is_empty() => Exit::Failed,
+        (None, Some(End::Found)) if !is_trusted(&sweep, plan.plan.require) => Exit::Untrusted,
         (None, Some(End::Found)) => Exit::Good,
-        (None, Some(End::TargetFailed)) => Exit::TargetFailed,
+        (None, Some(End::TargetFailed | End::Aborted)) => Exit::TargetFailed,
         (None, Some(End::Nowhere)) => Exit::Crossed,
         (None, _) => Exit::Untrusted,
     })
+}
+
+/// Whether the client was good enough for what is told: of a search only trials of which our side can be trusted count, of a list
+/// all are shown.
+fn is_trusted(sweep: &Sweep, require: Require) -> bool {
+    let is_searched = sweep.trials.iter().any(|trial| trial.trial.ask.purpose != Purpose::Profile);
+    let worst = match require {
+        Require::Valid => Trust::Valid,
+        Require::Suspect => Trust::Suspect,
+        Require::Any => return true,
+    };
+    is_searched || sweep.trials.iter().all(|trial| trial.trial.outcome.client <= worst)
 }

@@ -1,13 +1,14 @@
 //! From options to a plan: the defaults filled in, every option read, what excludes what; each bound once.
 
 use super::mistake::PlanError;
-use super::raw::{Raw, Text};
+use super::raw::{Raw, SweepOptions, Text};
 use super::reading::{Place, Reading, option};
 use super::secrets::redacted;
 use super::{
     Level, Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, slo, target,
     thresholds, validated::Asked,
 };
+use crate::analysis::Slo;
 use crate::schedule::Schedule;
 use crate::time::{Span, format_span};
 
@@ -17,7 +18,8 @@ impl Plan {
     /// # Errors
     /// Every mistake found, each with its flag, its value, what is accepted and what to do.
     pub fn new(asked: Raw, limits: &Limits) -> Result<Self, PlanError> {
-        let raw = filled(asked);
+        let mut raw = filled(asked);
+        let sweeping = std::mem::take(&mut raw.sweep) != SweepOptions::default();
         let mut reading = Reading::default();
         let r = &mut reading;
         let target = target::read(r, &raw);
@@ -44,6 +46,9 @@ impl Plan {
         if let Some(sim) = &mut sim {
             sim.engine.get_or_insert(client.engine);
         }
+        if sweeping {
+            caveats.push("[sweep] of the file is for lowrho sweep: this is one run".into());
+        }
         let plan = Self {
             target,
             load,
@@ -54,6 +59,7 @@ impl Plan {
             require,
             thresholds,
             slo,
+            abort_on: Slo::default(),
             max_error_share,
             caveats,
             asked: Asked(raw),

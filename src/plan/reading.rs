@@ -17,8 +17,6 @@ pub(super) struct Given<'a> {
 pub(super) enum Place {
     /// A flag and its key.
     Option(Key),
-    /// A flag that no file has.
-    Flag(Key),
     /// A key of the stage with this number, counted from 1.
     Stage(usize, &'static str),
     /// Something that no single option says.
@@ -29,7 +27,6 @@ impl Place {
     fn name(self) -> String {
         match self {
             Self::Option(key) => format!("{} ({} in a file)", key.flag(), key.path()),
-            Self::Flag(key) => key.flag(),
             Self::Whole(what) => what.to_owned(),
             Self::Stage(n, name) => format!("[[stage]] number {n}, {}", name.replace('_', "-")),
         }

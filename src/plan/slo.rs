@@ -8,8 +8,17 @@ use crate::analysis::{Slo, TermError};
 
 /// Reads `--slo`; nothing asked for where it is not given.
 pub(super) fn read(r: &mut Reading, given: Given<'_>) -> Slo {
+    terms(r, given, str::parse)
+}
+
+/// Reads what ends a sweep: terms with their signs turned round.
+pub(super) fn read_limits(r: &mut Reading, given: Given<'_>) -> Slo {
+    terms(r, given, Slo::of_limits)
+}
+
+fn terms(r: &mut Reading, given: Given<'_>, read: fn(&str) -> Result<Slo, TermError>) -> Slo {
     let Some(text) = given.value else { return Slo::default() };
-    text.as_str().parse().unwrap_or_else(|TermError { part, accepted, unknown }| {
+    read(text.as_str()).unwrap_or_else(|TermError { part, accepted, unknown }| {
         let near = unknown.and_then(|(name, known)| Some((name.clone(), nearest_name(&name, &known)?)));
         let remedy = near.map_or(String::new(), |(name, near)| format!("{name}: did you mean {near}?"));
         r.note(given.place, Some(part), accepted, remedy);

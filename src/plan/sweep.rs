@@ -4,12 +4,12 @@ use super::load::{PAUSE, RATE, SLOTS, WINDOW};
 use super::mistake::{Key, PlanError};
 use super::raw::{Raw, SweepOptions, Text, nearest};
 use super::reading::{Bounds, Given, Place, Reading};
-use super::{Limits, Plan, mlperf};
+use super::secrets::redacted;
+use super::{Limits, Plan, mlperf, slo};
 use crate::analysis::Slo;
 use crate::random::Delays;
 use crate::schedule::{Extent, Load, Process, Ramp, Stage};
-use crate::time::Span;
-use serde::{Deserialize, Serialize};
+use crate::time::{Span, format_span};
 
 /// A sweep, every bound of which has been checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,26 +24,10 @@ pub struct SweepPlan {
     pub window: Option<Span>,
     /// The time that it may take.
     pub budget: Option<Span>,
-    /// The share of failed requests that ends it when a trial has more.
-    pub abort_above: Option<f64>,
     /// The results directory that it goes on with.
     pub resume: Option<String>,
-    /// What was asked for: what it is resumed from.
-    pub asked: AskedSweep,
-}
-
-/// The options that a sweep is resumed from, beside its config.
-#[derive(Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
-#[serde(default)]
-pub struct AskedSweep {
-    /// The sweep's own.
-    pub options: SweepOptions,
-    /// `--warmup` of each trial.
-    pub warmup: Option<Text>,
-    /// `--duration` of each trial.
-    pub duration: Option<Text>,
-    /// `--requests` of each trial.
-    pub requests: Option<Text>,
+    /// What was asked for, the defaults filled in: what its config is written from.
+    options: SweepOptions,
 }
 
 /// What a sweep looks for.
@@ -76,21 +60,22 @@ pub enum Level {
 /// Stands for the load that is looked for where the pool and the shards are sized.
 const GUESSED_RATE: &str = "500";
 
+/// How many loads a profile has where none are said.
+const STEPS: &str = "8";
+
+/// How near the bounds of a capacity end where nothing is said.
+const TOLERANCE: &str = "5%";
+
 /// A doubtful trial costs a wrong capacity.
 const ALPHA: f64 = 0.05;
 
 impl SweepPlan {
-    /// The sweep that `options` and the run's options `asked` mean on a machine with these `limits`.
+    /// The sweep that `asked` means on a machine with these `limits`.
     ///
     /// # Errors
     /// Every mistake found, each with its flag, its value, what is accepted and what to do.
-    pub fn new(options: &SweepOptions, mut asked: Raw, limits: &Limits) -> Result<Self, PlanError> {
-        let asked_sweep = AskedSweep {
-            options: options.clone(),
-            warmup: asked.load.warmup.clone(),
-            duration: asked.load.duration.clone(),
-            requests: asked.load.requests.clone(),
-        };
+    pub fn new(mut asked: Raw, limits: &Limits) -> Result<Self, PlanError> {
+        let options = std::mem::take(&mut asked.sweep);
         let mut reading = Reading::default();
         let r = &mut reading;
         for (given, name) in
@@ -109,7 +94,7 @@ impl SweepPlan {
         }
         let (mut warmup, mut window) = (asked.load.warmup.take(), asked.load.duration.take());
         let requests = asked.load.requests.take();
-        let goal = goal(r, options, &mut asked, &mut window);
+        let goal = goal(r, &options, &mut asked, &mut window);
         let requests = r.count(of_load("requests", requests.as_ref()), 1..=1_000_000_000_u64);
         let lengths = |r: &mut Reading, text: &mut Option<Text>, name, bounds| {
             r.span(of_load(name, text.take().as_ref()), bounds)
@@ -127,8 +112,7 @@ impl SweepPlan {
         };
         let budget =
             r.span(own("budget", options.budget.as_ref()), Span::from_s(1)..=Span::from_s(7 * 86_400));
-        let abort_above = abort_above(r, own("abort_on", options.abort_on.as_ref()));
-        let resume = r.text(own("resume", options.resume.as_ref()), "the directory of a sweep");
+        let abort_on = slo::read_limits(r, own("abort_on", options.abort_on.as_ref()));
         asked.load.rate = Some(match &goal {
             Goal::Profile(levels) => {
                 Text(levels.iter().map(|level| level.rate_at_most()).fold(1.0, f64::max).to_string())
@@ -139,8 +123,10 @@ impl SweepPlan {
         asked.output.records.get_or_insert("failed".into());
         let (reading, plan) = (reading.done(()), Plan::new(asked, limits));
         match (reading, plan) {
-            (Ok(()), Ok(plan)) => {
-                Ok(Self { plan, goal, warmup, window, budget, abort_above, resume, asked: asked_sweep })
+            (Ok(()), Ok(mut plan)) => {
+                plan.abort_on = abort_on;
+                let options = filled(options, &goal);
+                Ok(Self { plan, goal, warmup, window, budget, resume: None, options })
             }
             (Err(mut mine), plan) => {
                 mine.mistakes.extend(plan.err().into_iter().flat_map(|error| error.mistakes));
@@ -182,6 +168,22 @@ impl SweepPlan {
         plan
     }
 
+    /// The effective config in its TOML form: that of the runs but for their load, with the lengths that its trials have, and what
+    /// is looked for; every secret hidden. `lowrho sweep -c` repeats the sweep with it.
+    #[must_use]
+    pub fn effective_toml(&self, warmup: Span, window: Span, max_trial: Option<Span>) -> String {
+        let span = |span| Some(Text(format_span(span)));
+        let mut raw = self.plan.asked.0.clone();
+        raw.sweep = SweepOptions { max_trial: max_trial.and_then(span), ..self.options.clone() };
+        (raw.load.rate, raw.load.concurrency, raw.load.requests) = (None, None, None);
+        (raw.load.warmup, raw.load.duration) = (span(warmup), span(window));
+        if raw.sweep.mlperf.is_some() {
+            // The preset says them.
+            raw.verdict.slo = None;
+        }
+        redacted(raw).to_toml()
+    }
+
     /// The service levels.
     #[must_use]
     pub const fn slo(&self) -> &Slo {
@@ -199,9 +201,28 @@ impl Level {
     }
 }
 
+/// What was asked for with the defaults of what is looked for.
+fn filled(mut options: SweepOptions, goal: &Goal) -> SweepOptions {
+    let or = |option: &mut Option<Text>, default: &str| {
+        option.get_or_insert_with(|| default.into());
+    };
+    match goal {
+        Goal::Profile(_) => {
+            or(&mut options.steps, STEPS);
+            or(&mut options.scale, "geometric");
+            or(&mut options.over, "rate");
+        }
+        Goal::Limits { .. } => {
+            options.auto = Some(true);
+            or(&mut options.tolerance, TOLERANCE);
+        }
+    }
+    options
+}
+
 /// An option of the sweep's own.
 const fn own<'a>(name: &'static str, value: Option<&'a Text>) -> Given<'a> {
-    Given { place: Place::Flag(Key::new("sweep", name)), value }
+    Given { place: Place::Option(Key::new("sweep", name)), value }
 }
 
 /// An option of the runs' load.
@@ -219,7 +240,7 @@ fn goal(r: &mut Reading, options: &SweepOptions, asked: &mut Raw, window: &mut O
     ];
     let search =
         [("tolerance", &options.tolerance), ("max_trial", &options.max_trial), ("mlperf", &options.mlperf)];
-    let auto = options.auto || options.mlperf.is_some();
+    let auto = options.auto == Some(true) || options.mlperf.is_some();
     if !auto && options.from.is_none() {
         r.refuse(
             own("from", None),
@@ -238,7 +259,8 @@ fn goal(r: &mut Reading, options: &SweepOptions, asked: &mut Raw, window: &mut O
 }
 
 fn limits(r: &mut Reading, options: &SweepOptions, asked: &mut Raw, window: &mut Option<Text>) -> Goal {
-    let given = own("tolerance", options.tolerance.as_ref());
+    let usual = Text::from(TOLERANCE);
+    let given = own("tolerance", Some(options.tolerance.as_ref().unwrap_or(&usual)));
     let share = |text: &str| match text.strip_suffix('%') {
         Some(percent) => percent.parse::<f64>().ok().map(|percent| percent / 100.0),
         None => text.parse::<f64>().ok(),
@@ -266,7 +288,7 @@ fn limits(r: &mut Reading, options: &SweepOptions, asked: &mut Raw, window: &mut
             }
         }
         alpha = mlperf::ALPHA;
-        window.get_or_insert(Text(crate::time::format_span(mlperf::DURATION)));
+        window.get_or_insert(Text(format_span(mlperf::DURATION)));
     }
     let mlperf = options.mlperf.as_ref().map(|preset| preset.0.clone());
     Goal::Limits { tolerance: tolerance.unwrap_or(0.05), max_trial, alpha, mlperf }
@@ -295,7 +317,8 @@ fn levels(r: &mut Reading, options: &SweepOptions) -> Goal {
         }
         from
     });
-    let steps = r.count(own("steps", options.steps.as_ref()), 2..=1_000_u32).unwrap_or(8);
+    let steps = options.steps.clone().unwrap_or(STEPS.into());
+    let steps = r.count(own("steps", Some(&steps)), 2..=1_000_u32).unwrap_or(2);
     let scales = [("geometric", Scale::Geometric), ("linear", Scale::Linear)];
     let scale = r.word(own("scale", options.scale.as_ref()), &scales).unwrap_or(Scale::Geometric);
     let place = |step: u32| {
@@ -338,20 +361,4 @@ fn lasting(r: &mut Reading, requests: u64, levels: &[Level]) -> Option<Span> {
         return None;
     }
     Some(Span::from_s_f64(seconds).max(*WINDOW.start()))
-}
-
-/// `error_rate>20%`: the share.
-fn abort_above(r: &mut Reading, given: Given<'_>) -> Option<f64> {
-    let text = given.value?.as_str();
-    let share = text.trim().strip_prefix("error_rate>").map(str::trim).and_then(|share| {
-        match share.strip_suffix('%') {
-            Some(percent) => percent.parse::<f64>().ok().map(|percent| percent / 100.0),
-            None => share.parse::<f64>().ok(),
-        }
-    });
-    let share = share.filter(|share| (0.0..1.0).contains(share));
-    if share.is_none() {
-        r.refuse(given, "error_rate>SHARE, such as 'error_rate>20%'", "");
-    }
-    share
 }

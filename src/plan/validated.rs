@@ -27,6 +27,8 @@ pub struct Plan {
     pub thresholds: Thresholds,
     /// The service levels asked for; crossing one is exit 99.
     pub slo: Slo,
+    /// What of a sweep's trial ends the sweep when crossed: the opposites of what was written; empty for a run.
+    pub abort_on: Slo,
     /// The share of failed requests above which the target has failed (exit 4), 0 to 1.
     pub max_error_share: f64,
     /// What the plan had to give up, in words for the report (one CPU shared with the simulator, ...).

@@ -2,7 +2,7 @@
 //!
 //! The run fills it in; nothing here is measured by a shard's statistics.
 
-use super::{Host, RingAudit, Run, Simulator, Stamps, Target, Tls};
+use super::{GpuCost, Host, RingAudit, Run, Simulator, Stamps, Target, Tls};
 use crate::plan::Plan;
 
 /// Everything that the findings do not know.
@@ -30,6 +30,8 @@ pub struct About {
     pub stamps: Stamps,
     /// How servers were spoken to over TLS; `None` where none was.
     pub tls: Option<Tls>,
+    /// What the servers run on, if that was said.
+    pub gpus: Option<GpuCost>,
     /// The embedded simulator's audit, when it was the server.
     pub simulator: Option<Simulator>,
 }

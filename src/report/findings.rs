@@ -12,7 +12,7 @@ use crate::analysis::{
     self, Facts, Findings, FormulaWait, Level, ServerState, ShardFacts, ShardQueue, StageFindings, State,
     Tail,
 };
-use crate::record::{self, Histogram, Metric, Recorder};
+use crate::record::{self, Histogram, Metric, Recorder, Silence};
 use crate::time::{Instant, Span};
 
 impl Summary {
@@ -48,12 +48,13 @@ impl Summary {
             client.bias_removed = Some((&others.as_processed).into());
             client.imagined = others.clients.iter().map(Into::into).collect();
         }
-        let targets = findings.targets.iter().zip(&about.targets).map(|(found, target)| TargetSection {
+        let each = findings.targets.iter().zip(&findings.silences).zip(&about.targets);
+        let targets = each.map(|((found, silence), target)| TargetSection {
             target: target.clone(),
             section: section(found),
-            server: server(&found.server),
+            server: after(silence, server(&found.server), start),
         });
-        let targets = targets.collect();
+        let targets: Vec<TargetSection> = targets.collect();
         let mut run = about.run;
         run.window_ns = total.length.as_ns();
         Self {
@@ -62,14 +63,15 @@ impl Summary {
             config: about.config,
             host: about.host,
             target: about.target,
+            server: whole_server(findings, about.simulator, &targets, start),
             targets,
             stages,
+            gpus: about.gpus.map(|gpus| gpus.of(&all)),
             total: all,
             failures: findings.failures.by_count().into_iter().take(MOST_FAILURES).map(failure).collect(),
             slowest: total.slowest.by_e2e().iter().filter_map(|slow| slow_one(slow, start)).collect(),
             blame: findings.blame.as_ref().map(blame),
             client,
-            server: whole_server(findings, about.simulator, start),
         }
     }
 }
@@ -89,16 +91,33 @@ fn failure(found: &record::Failure) -> Failure {
     }
 }
 
-/// The server's state over the whole run: one that went away has not kept up.
-fn whole_server(findings: &Findings, simulator: Option<Simulator>, start: Instant) -> Server {
-    let silence = &findings.silence;
+/// The server's state over the whole run; of several, one that went away is named.
+fn whole_server(
+    findings: &Findings,
+    simulator: Option<Simulator>,
+    targets: &[TargetSection],
+    start: Instant,
+) -> Server {
+    let mut told = after(&findings.silence, server(&findings.total.server), start);
+    if targets.len() > 1 && told.went_away.is_none() {
+        for (nth, target) in
+            targets.iter().enumerate().filter(|(_, target)| target.server.went_away.is_some())
+        {
+            told.kept_up = Some(false);
+            told.reasons.push(format!("target {nth} went away: {}", target.target.url));
+        }
+    }
+    Server { simulator, ..told }
+}
+
+/// What is to be said of a server that ended in this silence: one that went away has not kept up.
+fn after(silence: &Silence, told: Server, start: Instant) -> Server {
     let went_away = (silence.failed() >= ABSENCE).then(|| WentAway {
         since_ns: silence.since().map(|since| (since - start).as_ns()),
         failed: silence.failed(),
     });
-    let told = server(&findings.total.server);
     let kept_up = if went_away.is_some() { Some(false) } else { told.kept_up };
-    Server { kept_up, went_away, simulator, ..told }
+    Server { kept_up, went_away, ..told }
 }
 
 fn section(found: &StageFindings) -> Section {

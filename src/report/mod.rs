@@ -11,6 +11,7 @@ mod doctor;
 pub mod figures;
 mod findings;
 mod floor;
+mod gpus;
 pub mod html;
 mod imagined;
 mod ntpot;
@@ -33,10 +34,11 @@ pub use distribution::{Distribution, Quantile, WithFailures};
 pub use doctor::{Doctor, DoctorFinding};
 pub use findings::share;
 pub use floor::{Came, Costs, FLOOR_VERSION, Floor, Highest, Over, RungFound};
+pub use gpus::{GpuCost, PerGpu, per_user};
 pub use imagined::{ImaginedClient, Quantiles, Reported};
 pub use ntpot::{Estimate, LengthClass, Ntpot};
-pub use repeats::{Repeat, Repeats, Spread};
-pub use schema::{SCHEMA_VERSION, summary_schema};
+pub use repeats::{Middle, Repeat, Repeats, Spread, whole};
+pub use schema::{SCHEMA_VERSION, summary_schema, sweep_schema};
 pub use section::{
     Failure, Latency, Load, Section, Slow, Stage, TargetSection, Throughput, TokenSources, Tokens,
 };

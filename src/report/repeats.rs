@@ -1,6 +1,7 @@
 //! Several runs of one plan side by side: `repeats.json`.
 //!
-//! It averages nothing: of each figure it tells the lowest, the middle and the highest, as the runs came out.
+//! Of each figure it tells the lowest, the middle and the highest, as the runs came out. A run that was broken off is no
+//! repetition: it is listed, and in no figure.
 
 use super::{Distribution, Ended, Latency, SCHEMA_VERSION, Summary, Verdict};
 use serde::Serialize;
@@ -33,7 +34,7 @@ pub struct Repeat {
     pub seed: u64,
     /// Its directory.
     pub dir: String,
-    /// How it ended.
+    /// How it ended; one that was interrupted is in no figure above.
     pub ended: Ended,
     /// The verdict on the client.
     pub verdict: Verdict,
@@ -46,31 +47,57 @@ pub struct Spread<T> {
     pub runs: u64,
     /// The lowest.
     pub min: T,
-    /// The middle one; of an even number the upper of the two.
+    /// The middle one; of an even number the mean of the two.
     pub median: T,
     /// The highest.
     pub max: T,
 }
 
-impl<T: PartialOrd + Copy> Spread<T> {
+/// What has a middle between two of it.
+pub trait Middle: PartialOrd + Copy {
+    /// The mean of the two, the lower one first.
+    fn between(low: Self, high: Self) -> Self;
+}
+
+impl Middle for f64 {
+    fn between(low: Self, high: Self) -> Self {
+        low + (high - low) / 2.0
+    }
+}
+
+impl Middle for i64 {
+    fn between(low: Self, high: Self) -> Self {
+        low.midpoint(high)
+    }
+}
+
+impl<T: Middle> Spread<T> {
     /// Of figures that can be put in order; `None` when there are none.
     pub fn of(values: impl Iterator<Item = T>) -> Option<Self> {
         let mut values: Vec<T> = values.collect();
         values.sort_by(|a, b| a.partial_cmp(b).expect("a figure of a summary is a number"));
         let runs = values.len() as u64;
-        let (min, median, max) = (*values.first()?, *values.get(values.len() / 2)?, *values.last()?);
+        let (lower, upper) = ((values.len().max(1) - 1) / 2, values.len() / 2);
+        let (min, max) = (*values.first()?, *values.last()?);
+        let median = if lower == upper { values[upper] } else { T::between(values[lower], values[upper]) };
         Some(Self { runs, min, median, max })
     }
+}
+
+/// The runs that went to their end: the others measured something else.
+pub fn whole(runs: &[(String, Summary)]) -> impl Iterator<Item = &Summary> {
+    runs.iter().map(|(_, run)| run).filter(|run| run.run.ended != Ended::Interrupted)
 }
 
 impl Repeats {
     /// Of runs with their directories, in order.
     #[must_use]
     pub fn of(runs: &[(String, Summary)]) -> Self {
-        let rate = |of: fn(&Summary) -> Option<f64>| Spread::of(runs.iter().filter_map(|(_, run)| of(run)));
+        let whole = || whole(runs);
+        let rate = |of: fn(&Summary) -> Option<f64>| Spread::of(whole().filter_map(of));
         let latency = LATENCIES.into_iter().map(|(name, of)| {
             let figures = FIGURES.into_iter().filter_map(|(figure, value)| {
-                let values = runs.iter().filter_map(|(_, run)| value(of(&run.total.latency)));
+                let values = whole().filter_map(|run| value(of(&run.total.latency)));
                 Some((figure, Spread::of(values)?))
             });
             (name, figures.collect())
@@ -151,6 +178,24 @@ mod tests {
     }
 
     #[test]
+    fn the_middle_of_an_even_number_lies_between_the_two() {
+        assert_eq!(Spread::of([4_i64, 1, 9, 2].into_iter()).unwrap().median, 3);
+        assert_eq!(Spread::of([-3_i64, -2].into_iter()).unwrap().median, -2);
+        assert_eq!(Spread::of([1.0, 2.0].into_iter()).unwrap().median, 1.5);
+        assert_eq!(Spread::<i64>::of([].into_iter()), None);
+    }
+
+    #[test]
+    fn a_run_that_was_broken_off_is_listed_and_in_no_figure() {
+        let mut runs = [run("a", Some(10), 10.0), run("b", Some(1_000), 1.0)];
+        runs[1].1.run.ended = Ended::Interrupted;
+        let repeats = Repeats::of(&runs);
+        assert_eq!(repeats.runs.len(), 2);
+        assert_eq!(repeats.latency["ttft_ns"]["p50"], Spread { runs: 1, min: 10, median: 10, max: 10 });
+        assert_eq!(repeats.achieved_rate.map(|rate| rate.runs), Some(1));
+    }
+
+    #[test]
     fn each_figure_has_its_lowest_middle_and_highest_over_the_runs_that_have_it() {
         let runs = [
             run("a", Some(30), 9.5),
@@ -160,7 +205,7 @@ mod tests {
         ];
         let repeats = Repeats::of(&runs);
         assert_eq!(repeats.latency["ttft_ns"]["p50"], Spread { runs: 3, min: 10, median: 20, max: 30 });
-        assert_eq!(repeats.achieved_rate, Some(Spread { runs: 4, min: 8.0, median: 10.0, max: 11.0 }));
+        assert_eq!(repeats.achieved_rate, Some(Spread { runs: 4, min: 8.0, median: 9.75, max: 11.0 }));
         assert_eq!(repeats.output_tokens_per_s, None);
         assert!(!repeats.latency.contains_key("itl_ns"), "no run has any figure of it");
         let json: serde_json::Value = serde_json::from_str(&repeats.to_json()).unwrap();

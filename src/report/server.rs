@@ -15,7 +15,7 @@ pub struct Server {
     pub in_flight_mean: Option<f64>,
     /// What there is to say about it, in words.
     pub reasons: Vec<String>,
-    /// That nothing came from it any more, if so; of all stages together only.
+    /// That nothing came from it any more, if so; of all stages together, and of each server, only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub went_away: Option<WentAway>,
     /// The embedded simulator's own audit, when it was the server.

@@ -2,7 +2,7 @@
 //!
 //! It reads and writes text; where that text is kept is the store's affair.
 
-use super::{Blame, Client, Failure, SCHEMA_VERSION, Section, Server, Slow, Stage, TargetSection};
+use super::{Blame, Client, Failure, PerGpu, SCHEMA_VERSION, Section, Server, Slow, Stage, TargetSection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +29,9 @@ pub struct Summary {
     /// All measured stages together.
     #[serde(flatten)]
     pub total: Section,
+    /// What the throughput means for each GPU; null without `--gpus`.
+    #[serde(default)]
+    pub gpus: Option<PerGpu>,
     /// The most frequent failures in the server's own words, at most ten; words that never repeat may be missing.
     #[serde(default)]
     pub failures: Vec<Failure>,
@@ -51,7 +54,7 @@ pub struct Run {
     pub start_unix_ns: u64,
     /// The same on CLOCK_MONOTONIC.
     pub start_mono_ns: u64,
-    /// From the start to the last request's end.
+    /// From the start to the last request's end, or to the last window's where that is later.
     pub duration_ns: i64,
     /// The measured windows' length together.
     pub window_ns: i64,

@@ -3,14 +3,16 @@
 //! It reads and writes text; where that text is kept is the store's affair.
 
 use super::figures::rate;
-use crate::search::{End, Findings, Limit, Trial};
+use super::{GpuCost, Verdict};
+use crate::search::{End, Ended, Findings, Limit, Offer, Purpose, Trial, Trust};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of `sweep.json`; it changes when a key changes its meaning or goes.
-pub const SWEEP_VERSION: u32 = 1;
+pub const SWEEP_VERSION: u32 = 2;
 
 /// A sweep. Times are integer nanoseconds, rates per second, null = undefined.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
     /// The version of this format.
     pub schema_version: u32,
@@ -30,8 +32,12 @@ pub struct Sweep {
     pub window_ns: i64,
     /// The MLPerf preset asked for.
     pub mlperf: Option<String>,
-    /// The options of the sweep, as they were given: what it is resumed from.
-    pub asked: serde_json::Value,
+    /// The effective configuration, secrets as `***`: that of its trials but for their load, and what is looked for.
+    #[serde(default)]
+    pub config: serde_json::Value,
+    /// What was said of the servers' GPUs; null without `--gpus`.
+    #[serde(default)]
+    pub gpus: Option<GpuCost>,
     /// How the search ended; null while it goes on, and where it was broken off.
     pub end: Option<End>,
     /// Why it ended early, in words.
@@ -46,7 +52,7 @@ pub struct Sweep {
 }
 
 /// One trial of a sweep.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SweepTrial {
     /// Its results, below the sweep's directory.
     pub dir: String,
@@ -81,13 +87,24 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// The trials, as a search goes on from them.
+    /// The trials that a sweep goes on from: those that ended it, because the target failed or our own side could not be
+    /// trusted, are made again.
     #[must_use]
-    pub fn made(&self) -> Vec<Trial> {
-        self.trials.iter().map(|trial| trial.trial.clone()).collect()
+    pub fn worth_keeping(&self) -> &[SweepTrial] {
+        let is_none = |trial: &&SweepTrial| {
+            let outcome = &trial.trial.outcome;
+            matches!(outcome.ended, Ended::Failed | Ended::Aborted) || outcome.client == Trust::Invalid
+        };
+        let searched = self.trials.iter().any(|trial| trial.trial.ask.purpose != Purpose::Profile);
+        let spoiled = match self.end {
+            Some(End::TargetFailed | End::Aborted) => 1,
+            Some(End::ClientLimit) if searched => self.trials.iter().rev().take_while(is_none).count(),
+            _ => 0,
+        };
+        &self.trials[..self.trials.len() - spoiled.min(self.trials.len())]
     }
 
-    /// What was found, in one sentence.
+    /// What was found, in one sentence; empty where nothing was.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mut words = Vec::new();
@@ -103,7 +120,10 @@ impl Sweep {
                 rate(Some(*low)),
                 rate(Some(*high))
             ));
+        } else {
+            words.extend(self.most_done());
         }
+        words.extend(self.kept());
         if let Some(limited_by) = &self.limited_by {
             words.push(format!("there {limited_by}"));
         }
@@ -118,10 +138,82 @@ impl Sweep {
             words.push(format!("most throughput per response time at {} requests/s", rate(Some(efficient))));
         }
         let mut sentence = words.join("; ");
-        if !sentence.is_empty() {
+        if let Some(first) = sentence.get_mut(..1) {
+            first.make_ascii_uppercase();
             sentence.push('.');
         }
         sentence
+    }
+
+    /// Trials whose client can be trusted.
+    fn trusted(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().map(|trial| &trial.trial).filter(|trial| trial.outcome.client != Trust::Invalid)
+    }
+
+    /// The most that was done, and where, if there was no limit to tell of.
+    fn most_done(&self) -> Option<String> {
+        let done = |trial: &&Trial| trial.outcome.completed_per_s();
+        let most =
+            self.trusted().max_by(|a, b| done(a).total_cmp(&done(b))).filter(|most| done(most) > 0.0)?;
+        let at = match most.ask.offer {
+            Offer::Rate(offered) => format!("{} offered", rate(Some(offered))),
+            Offer::Slots(slots) => format!("{slots} in flight"),
+        };
+        Some(format!("at most {} requests/s done, at {at}", rate(Some(done(&most)))))
+    }
+
+    /// Up to which of the loads of a list the service levels were kept.
+    fn kept(&self) -> Option<String> {
+        if self.slo.is_empty() || self.found.slo_capacity.is_some() {
+            return None;
+        }
+        let load = |trial: &Trial| match trial.ask.offer {
+            Offer::Rate(offered) => (offered, format!("{} requests/s", rate(Some(offered)))),
+            Offer::Slots(slots) => (f64::from(slots), format!("{slots} in flight")),
+        };
+        let mut loads: Vec<_> = self
+            .trusted()
+            .filter(|trial| trial.ask.purpose == Purpose::Profile)
+            .map(|trial| (load(trial), trial.outcome.terms.iter().all(|term| term.crossed == Some(false))))
+            .collect();
+        loads.sort_by(|((a, _), _), ((b, _), _)| a.total_cmp(b));
+        let terms = self.slo.join(",");
+        let kept = loads.iter().take_while(|(_, kept)| *kept).count();
+        let (_, lowest) = &loads.first()?.0;
+        Some(match kept {
+            0 => format!("{terms} crossed at {lowest} already"),
+            n if n == loads.len() => {
+                format!("{terms} kept up to {}, the most that was offered", loads[n - 1].0.1)
+            }
+            n => format!("{terms} kept up to {} and crossed at {}", loads[n - 1].0.1, loads[n].0.1),
+        })
+    }
+
+    /// How it ended, if there is something to say of that, and how bad it is.
+    #[must_use]
+    pub fn ending(&self) -> (Verdict, String) {
+        let (verdict, words) = match self.end {
+            Some(End::Found) => (Verdict::Valid, ""),
+            Some(End::Nowhere) => (Verdict::Invalid, "no rate worth trying keeps the service levels"),
+            Some(End::ClientLimit) => (
+                Verdict::Invalid,
+                "client limit: three trials running were INVALID; use more shards (--shards, --cpus) or another host",
+            ),
+            Some(End::TargetFailed) => {
+                (Verdict::Invalid, "the target failed: what was measured until then is told")
+            }
+            Some(End::Aborted) => {
+                (Verdict::Invalid, "ended by --abort-on: what was measured until then is told")
+            }
+            Some(End::Undecided) => (Verdict::Suspect, "undecided: the bounds are as far as they were found"),
+            Some(End::NeverOverloaded) => {
+                (Verdict::Suspect, "the server could not be driven beyond its limit: no limit was found")
+            }
+            None => (Verdict::Suspect, "broken off: --resume goes on with it"),
+        };
+        let why = self.why.as_deref().unwrap_or_default();
+        let parts = [words, why].into_iter().filter(|part| !part.is_empty());
+        (verdict, parts.collect::<Vec<_>>().join("; "))
     }
 
     /// What MLPerf's performance rules say of it, where a preset was asked for.

@@ -115,6 +115,7 @@ impl Story<'_> {
             delayed_acks: self.target.round_trip().filter(|_| !self.plan.client.quick_ack),
             interrupted: self.orders.control.cut(),
             slo: self.plan.slo.clone(),
+            abort_on: self.plan.abort_on.clone(),
         };
         let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds)
             .with_targets(&merged.targets, &facts);
@@ -127,6 +128,9 @@ impl Story<'_> {
             (false, false) => Ended::Failed,
             (false, true) => Ended::Complete,
         };
+        // The window of a number of requests ends where the next one would have been due: that may be after the last one's end.
+        let windows = findings.stages.iter().map(|stage| stage.from + stage.length);
+        self.ended = windows.fold(self.ended, Instant::max);
         let was_cut = self.was_cut;
         let tls = certificates::told(self.plan, &merged.handshakes);
         let mut about = About { tls, ..self.about(ended, merged.about, merged.stamps, simulator) };
@@ -234,6 +238,7 @@ impl Story<'_> {
             stamps,
             tls: None,
             simulator,
+            gpus: plan.target.gpus.map(Into::into),
             target: self.target.found(plan),
             targets: self.target.found_of_each(plan),
         }

@@ -106,6 +106,13 @@ impl Site<'_> {
         (answer.reply.status == Some(200)).then(|| String::from_utf8_lossy(&answer.body).into_owned())
     }
 
+    /// Whether the server says that it is the simulator of this program, among the models that it names.
+    pub fn is_our_simulator(&self) -> bool {
+        /// The id of the permission that it gives; a name that a user chose cannot hold it by chance.
+        const MARK: &str = "\"modelperm-lowrho\"";
+        self.page(MODELS).is_some_and(|page| page.contains(MARK))
+    }
+
     /// How long one answer is waited for: as long as the user would, and not forever.
     fn patience(&self) -> Span {
         LONGEST_ANSWER.min(self.plan.target.timeouts.total)

@@ -116,6 +116,11 @@ impl Target {
         self.servers.iter().filter_map(|server| server.probe.as_ref()?.expected_e2e(plan)).max()
     }
 
+    /// Whether every server is the simulator of this program, by its own account.
+    pub fn is_our_simulator(&self, plan: &Plan, interrupts: &Interrupts) -> bool {
+        plan.sim.is_some() || self.sites(plan, interrupts).all(|site| site.is_our_simulator())
+    }
+
     /// The longest round trip of those measured; nothing where no server is reached by TCP.
     pub fn round_trip(&self) -> Option<Span> {
         let by_tcp = |server: &&Server| server.addresses.iter().any(|address| address.tcp().is_some());

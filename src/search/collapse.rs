@@ -4,10 +4,11 @@
 
 use super::plan::Trial;
 use super::trial::Purpose;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Throughput before and beyond the limit, in completions per second.
-#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Collapse {
     /// The most that any trial completed.
     pub best_per_s: f64,

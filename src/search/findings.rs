@@ -5,13 +5,13 @@
 use super::bracket::Bounds;
 use super::collapse::Collapse;
 use super::plan::Trial;
-use super::trial::{Outcome, Trust, float};
+use super::trial::{Outcome, Trust};
 use super::usl::Usl;
-use crate::analysis::two_sided;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is known at the end of a search, or by now.
-#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// Requests per second that the server completes while ever more of them wait.
     pub stability_limit: Option<Limit>,
@@ -26,7 +26,7 @@ pub struct Findings {
 }
 
 /// A limit, in requests per second.
-#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     /// The best single number.
     pub estimate: Option<f64>,
@@ -52,26 +52,13 @@ impl Findings {
     }
 }
 
-/// The probability with which the interval of the stability limit holds it.
-const CONFIDENCE: f64 = 0.95;
-
 /// Completions per second over the window of an overloaded trial, with the interval that its twentieths give.
 pub(super) fn interval(outcome: &Outcome, number: usize) -> Limit {
-    let rate = outcome.completed_per_s();
-    let parts = outcome.completed.len();
-    let n = float(parts as u64);
-    let mean = rate * outcome.window.as_s_f64() / n;
-    let squares: f64 =
-        outcome.completed.iter().map(|part| (float(*part) - mean) * (float(*part) - mean)).sum();
-    let error = u32::try_from(parts.saturating_sub(1))
-        .ok()
-        .filter(|degrees| *degrees > 0)
-        .map_or(0.0, |degrees| two_sided(CONFIDENCE, degrees) * libm::sqrt(squares / (n - 1.0) / n));
-    let relative = if mean > 0.0 { error / mean } else { 0.0 };
+    let (low, high) = outcome.completed_interval();
     Limit {
-        estimate: Some(rate),
-        low: Some(rate * (1.0 - relative)),
-        high: Some(rate * (1.0 + relative)),
+        estimate: Some(outcome.completed_per_s()),
+        low: Some(low),
+        high: Some(high),
         trials: vec![number],
         ..Limit::default()
     }

@@ -85,8 +85,8 @@ fn pooled(taken: &[&Outcome], term: usize) -> Option<Trials> {
 /// miss is one under some term.
 #[must_use]
 pub fn lost_from(ask: &Ask, slo: &Slo) -> Option<u64> {
-    /// Of so few even a share of four times is chance.
-    const LEAST: f64 = 50.0;
+    /// Misses come in bursts: even four times the share may be one long queue, if it is of so few.
+    const LEAST: f64 = 100.0;
     let rate = ask.offer.rate().filter(|_| ask.purpose == Purpose::Level)?;
     // Gaps are counted one by one and requests as a whole, so that a share of gaps says nothing of requests.
     let gaps = slo.terms().iter().any(|term| term.text().starts_with("itl_"));

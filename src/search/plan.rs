@@ -10,10 +10,11 @@ use super::settings::{Lengths, Settings};
 use super::trial::{Ask, Ended, Offer, Outcome, Purpose, Trust};
 use super::{collapse, usl};
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A trial that was made.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// What was asked.
     pub ask: Ask,
@@ -38,7 +39,7 @@ pub enum Next {
 }
 
 /// Why a search is over.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// What was looked for was found.
@@ -49,6 +50,8 @@ pub enum End {
     ClientLimit,
     /// The target failed outright.
     TargetFailed,
+    /// A limit of the user's (`--abort-on`) was crossed.
+    Aborted,
     /// It could not be decided within the trials allowed.
     Undecided,
     /// The server could not be driven beyond its limit.
@@ -107,8 +110,10 @@ impl Search {
     #[must_use]
     pub fn next(&self) -> Next {
         if let Some(last) = self.trials.last() {
-            if last.outcome.ended == Ended::Failed {
-                return Next::End(End::TargetFailed);
+            match last.outcome.ended {
+                Ended::Failed => return Next::End(End::TargetFailed),
+                Ended::Aborted => return Next::End(End::Aborted),
+                Ended::Whole | Ended::Lost => {}
             }
             if last.outcome.client == Trust::Invalid {
                 let spoiled = self

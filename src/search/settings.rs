@@ -45,6 +45,9 @@ const FULL: Lengths = Lengths { warmup: Span::from_s(30), window: Span::from_s(1
 /// A request that takes less than this lets trials shrink in proportion: so many services fit the full lengths.
 const FULL_FROM: Span = Span::from_ms(50);
 
+/// A simulator has nothing to warm but its queue, and its services are all alike: so many of them are a warm-up and a window.
+const OF_SIMULATOR: (i64, i64) = (20, 80);
+
 /// Below these even the quickest server is only seen through our own host's hiccups.
 const LEAST: Lengths = Lengths { warmup: Span::from_ms(500), window: Span::from_s(4) };
 
@@ -74,8 +77,18 @@ impl Lengths {
     #[must_use]
     pub fn for_service(e2e: Span) -> Self {
         let share = (e2e.as_s_f64() / FULL_FROM.as_s_f64()).clamp(0.0, 1.0);
-        let scaled = |full: Span, least: Span| Span::from_s_f64(full.as_s_f64() * share).max(least);
+        let scaled = |full: Span, least: Span| told(Span::from_s_f64(full.as_s_f64() * share)).max(least);
         Self { warmup: scaled(FULL.warmup, LEAST.warmup), window: scaled(FULL.window, LEAST.window) }
+    }
+
+    /// The usual lengths for our own simulator, whose lone request takes `e2e`: never more than for a server that is none.
+    #[must_use]
+    pub fn for_simulator(e2e: Span) -> Self {
+        let (warmup, window) = OF_SIMULATOR;
+        Self {
+            warmup: told(e2e * warmup).max(LEAST.warmup).min(FULL.warmup),
+            window: told(e2e * window).max(LEAST.window).min(FULL.window),
+        }
     }
 
     /// These, where requests take up to `e2e_p95`.
@@ -84,6 +97,12 @@ impl Lengths {
         let e2e = e2e_p95.unwrap_or(Span::ZERO);
         Self { warmup: self.warmup.max(e2e * 2), window: self.window.max(e2e * 3) }
     }
+}
+
+/// To a tenth of a second: so long is said and written down, and no measurement of a lone request is finer.
+fn told(span: Span) -> Span {
+    let tenth = Span::from_ms(100);
+    tenth * ((span.as_ns() + tenth.as_ns() / 2) / tenth.as_ns())
 }
 
 impl Settings {

@@ -2,11 +2,13 @@
 //!
 //! It must not judge.
 
+use crate::analysis::two_sided;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a trial is for.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// A closed loop of so many slots, doubled until throughput gains no more; the first, of one slot, sees the idle server.
@@ -20,7 +22,7 @@ pub enum Purpose {
 }
 
 /// What a trial offers.
-#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Offer {
     /// Open loop: requests per second.
@@ -30,7 +32,7 @@ pub enum Offer {
 }
 
 /// A trial to be made.
-#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Ask {
     /// What it is for.
     pub purpose: Purpose,
@@ -38,16 +40,18 @@ pub struct Ask {
     pub offer: Offer,
     /// Load before the window, unmeasured.
     #[serde(rename = "warmup_ns", with = "ns")]
+    #[schemars(with = "i64")]
     pub warmup: Span,
     /// The window.
     #[serde(rename = "window_ns", with = "ns")]
+    #[schemars(with = "i64")]
     pub window: Span,
     /// Which look this is at its rate, from 0: an undecided trial is followed by one of twice its window.
     pub look: u32,
 }
 
 /// What a trial came to.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// Whether our own side can be trusted.
     pub client: Trust,
@@ -55,6 +59,7 @@ pub struct Outcome {
     pub ended: Ended,
     /// The window's length, as far as it was measured.
     #[serde(rename = "window_ns", with = "ns")]
+    #[schemars(with = "i64")]
     pub window: Span,
     /// Requests that succeeded in the window, by twentieths of it.
     pub completed: Vec<u64>,
@@ -79,7 +84,7 @@ pub struct Outcome {
 }
 
 /// What one term came to.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TermOutcome {
     /// Values over the bound, by block; empty where the term bounds no share.
     pub missed: Vec<u64>,
@@ -92,11 +97,11 @@ pub struct TermOutcome {
 }
 
 /// One latency, to show.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Shown {
     /// The metric.
     pub metric: String,
-    /// The mean, in nanoseconds.
+    /// The mean over successes, in nanoseconds.
     pub mean_ns: Option<i64>,
     /// Quantiles with failures as infinity, in nanoseconds; none where infinite or untold.
     pub p50_ns: Option<i64>,
@@ -104,10 +109,16 @@ pub struct Shown {
     pub p95_ns: Option<i64>,
     /// See `p50_ns`.
     pub p99_ns: Option<i64>,
+    /// The 95 % interval of the median over successes: low, high.
+    #[serde(default)]
+    pub p50_ci: Option<[i64; 2]>,
+    /// The 95 % interval of the 0.99 quantile over successes: low, high.
+    #[serde(default)]
+    pub p99_ci: Option<[i64; 2]>,
 }
 
-/// Whether our own side can be trusted.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// Whether our own side can be trusted, from best to worst.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// It can.
@@ -119,16 +130,21 @@ pub enum Trust {
 }
 
 /// How a trial ended.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// As planned.
     Whole,
     /// Before its time: it could only lose.
     Lost,
-    /// The target failed outright: no request succeeded, or the user's own limit was crossed.
+    /// The target failed outright: no request succeeded, or more failed than `--max-error-share` bears.
     Failed,
+    /// A limit of the user's (`--abort-on`) was crossed.
+    Aborted,
 }
+
+/// The probability with which an interval holds what it is of.
+const CONFIDENCE: f64 = 0.95;
 
 impl Outcome {
     /// Successes per second of the window.
@@ -136,6 +152,22 @@ impl Outcome {
     pub fn completed_per_s(&self) -> f64 {
         let seconds = self.window.as_s_f64();
         if seconds > 0.0 { float(self.completed.iter().sum()) / seconds } else { 0.0 }
+    }
+
+    /// The 95 % interval of [`Outcome::completed_per_s`], by Student's t on the twentieths of the window.
+    #[must_use]
+    pub fn completed_interval(&self) -> (f64, f64) {
+        let rate = self.completed_per_s();
+        let n = float(self.completed.len() as u64);
+        let mean = rate * self.window.as_s_f64() / n;
+        let squares: f64 =
+            self.completed.iter().map(|part| (float(*part) - mean) * (float(*part) - mean)).sum();
+        let error = u32::try_from(self.completed.len().saturating_sub(1))
+            .ok()
+            .filter(|degrees| *degrees > 0)
+            .map_or(0.0, |degrees| two_sided(CONFIDENCE, degrees) * libm::sqrt(squares / (n - 1.0) / n));
+        let relative = if mean > 0.0 { error / mean } else { 0.0 };
+        (rate * (1.0 - relative), rate * (1.0 + relative))
     }
 
     /// Mean requests in flight over the window; `None` where its end was not fixed.

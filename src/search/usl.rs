@@ -2,10 +2,11 @@
 //!
 //! It must not be used to tell a limit: those are measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
-#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Usl {
     /// Throughput of one slot, per second.
     pub lambda_per_s: f64,

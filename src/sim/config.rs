@@ -52,7 +52,10 @@ impl SimConfig {
             return wrong(format!("--cpus names cpu {} twice: each shard has its own", twice[0]));
         }
         if self.shards() > 1 && self.script.engine.is_one_queue() {
-            return wrong(format!("--engine {} is one queue: give it one CPU", self.script.engine));
+            return wrong(format!(
+                "the simulator's engine {} is one queue: give it one CPU",
+                self.script.engine
+            ));
         }
         if self.addresses.is_empty() {
             return wrong("--listen names no address: one at least".into());

@@ -256,6 +256,12 @@ impl Results {
         self.dir.join(REPEATS).is_file()
     }
 
+    /// Whether it is the directory of a sweep.
+    #[must_use]
+    pub fn holds_a_sweep(&self) -> bool {
+        self.dir.join(SWEEP).is_file()
+    }
+
     /// What a run without a summary left: it was killed, or goes on. `None` = nothing of a run is there.
     #[must_use]
     pub fn remains(&self) -> Option<Remains> {

@@ -5,7 +5,7 @@
 use super::{Results, StoreError};
 use crate::analysis::Course;
 use crate::report::Summary;
-use crate::report::html::{Curve, Told};
+use crate::report::html::{Curve, Told, ToldSweep};
 use crate::time::{Instant, Span};
 
 /// With more rows than this, reading them again after a run would keep its user waiting: some seconds a million.
@@ -23,6 +23,14 @@ impl Results {
         let course = self.course(&summary, most_rows);
         let name = self.dir().display().to_string();
         Ok(Told { name, summary, curves, course })
+    }
+
+    /// Reads what was kept of a sweep.
+    ///
+    /// # Errors
+    /// There is no sweep that this version can read.
+    pub fn tell_sweep(&self) -> Result<ToldSweep, StoreError> {
+        Ok(ToldSweep { name: self.dir().display().to_string(), sweep: self.read_sweep()? })
     }
 
     /// The course of the run, where every request that was begun has a row.

@@ -27,6 +27,9 @@ const LONGEST_S: f64 = 366.0 * 86_400.0;
 /// A bare number, an unknown unit, a negative or endless value: the message says what is accepted.
 pub fn parse_span(text: &str) -> Result<Span, SpanError> {
     let mut rest = text.trim();
+    if rest.starts_with('-') {
+        return Err(SpanError(format!("{text:?} is negative: a duration is 0s or more")));
+    }
     if rest.is_empty() {
         return Err(SpanError("an empty duration: write a number and a unit, such as 10s or 250ms".into()));
     }

@@ -117,6 +117,7 @@ fn summary() -> Summary {
         delayed_acks: None,
         interrupted: None,
         slo: Slo::default(),
+        abort_on: Slo::default(),
         host: HostFacts {
             interface: Some("eth0".into()),
             steal: Some(Span::from_ms(30)),

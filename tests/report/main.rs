@@ -8,6 +8,7 @@ mod any_summary;
 mod findings;
 mod sample;
 mod schema;
+mod sweeps;
 mod terminal;
 
 use std::fs;

@@ -1,9 +1,12 @@
 //! Sweeps on real sockets: every trial leaves its own results, a broken one goes on, a failing target ends it.
 
 use crate::program::{Folder, engine, lowrho, text};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
-use std::process::Output;
+use std::process::{Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn sweep(folder: &Folder, arguments: &str) -> Output {
     lowrho(folder).arg("sweep").args(engine()).args(arguments.split_whitespace()).output().unwrap()
@@ -80,6 +83,7 @@ fn a_sweep_that_the_budget_broke_off_goes_on_where_it_was() {
                                  --from 20 --to 80 --steps 3 --budget 1s --out results",
     );
     let told = read(&folder);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let made = told["trials"].as_array().unwrap().len();
     assert!(made < 3, "{}", text(&output.stderr));
     assert!(told["why"].as_str().unwrap().contains("budget"), "{told}");
@@ -104,7 +108,18 @@ fn a_target_that_fails_beyond_what_is_borne_ends_the_sweep_with_4() {
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     let told = read(&folder);
     assert_eq!(told["trials"].as_array().unwrap().len(), 1, "what was measured is kept");
-    assert_eq!(told["end"], "target_failed");
+    assert_eq!(told["end"], "aborted");
+}
+
+#[test]
+fn a_target_that_answers_nothing_well_ends_the_sweep_with_4() {
+    let folder = Folder::new();
+    let fails = "--no-probe --sim-fault status=503:1 --from 100 --to 200 --steps 3 --out results";
+    let output = sweep(&folder, &format!("{QUICK} {fails}"));
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let told = read(&folder);
+    assert_eq!((told["end"].as_str(), told["trials"].as_array().unwrap().len()), (Some("target_failed"), 1));
+    assert!(told["why"].as_str().unwrap().ends_with("requests of trials/000 failed"), "{told}");
 }
 
 #[test]
@@ -120,7 +135,9 @@ fn what_a_sweep_cannot_be_is_refused_before_a_byte_is_sent() {
         ("--sim --auto --rate 5", "--rate"),
         ("--sim --from 1 --to 2 --steps 1", "--steps"),
         ("--sim --from 1 --to 2 --scale log", "--scale"),
-        ("--sim --auto --abort-on ttft>5", "--abort-on"),
+        ("--sim --auto --abort-on ttft>5s", "--abort-on (sweep.abort-on in a file)"),
+        ("--sim --auto --abort-on ttft_p99<5s", "ttft_p99>SPAN"),
+        ("--sim --auto --price 2", "--gpus 8"),
         ("--sim --auto --mlperf llama2-70b", "did you mean llama2-70b-server?"),
         ("--sim --auto --mlperf llama2-70b-server --slo ttft_p99<1s", "--mlperf"),
         ("--sim --auto --requests 100", "--requests"),
@@ -131,4 +148,134 @@ fn what_a_sweep_cannot_be_is_refused_before_a_byte_is_sent() {
         assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
         assert!(said.contains(flag), "{arguments}: {said}");
     }
+}
+
+#[test]
+fn a_sweep_of_the_config_file_is_kept_with_its_lengths_and_repeated_as_a_sweep() {
+    let folder = Folder::new();
+    let file = "[target]\nsim = true\n[sim]\nttft = \"2ms\"\nitl = \"1ms\"\n[payload]\noutput-tokens = 4\n\
+                [load]\nduration = \"400ms\"\n[sweep]\nfrom = 50\nto = 500\nsteps = 2\n";
+    fs::write(folder.path().join("sweep.toml"), file).unwrap();
+    // A flag wins over the file.
+    let output = sweep(&folder, "-c sweep.toml --to 100 --out results");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.contains("warm-up 500 ms") && said.contains("lowrho's simulator"), "{said}");
+    let told = read(&folder);
+    assert_eq!(
+        (told["warmup_ns"].as_u64(), told["window_ns"].as_u64()),
+        (Some(500_000_000), Some(400_000_000))
+    );
+    assert_eq!(told["config"]["sweep"]["to"], 100);
+    assert_eq!(told["config"]["load"]["warmup"], "500ms");
+    assert!(told["config"]["load"]["rate"].is_null());
+    assert!(
+        fs::read_to_string(folder.results().join("report.html")).unwrap().contains("Sweep of lowrho-sim")
+    );
+
+    let again = lowrho(&folder).args(["rerun", "results", "--out", "again"]).output().unwrap();
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    let again: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("again/sweep.json")).unwrap()).unwrap();
+    let asked = |sweep: &Value| {
+        let trials = sweep["trials"].as_array().unwrap();
+        trials.iter().map(|trial| trial["ask"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(&again), asked(&told));
+    // A trial of it is a run, and is repeated as one.
+    let trial = lowrho(&folder).args(["rerun", "results/trials/001", "--out", "one", "-q"]).output().unwrap();
+    assert!(folder.path().join("one/summary.json").is_file(), "{}", text(&trial.stderr));
+}
+
+#[test]
+fn what_a_sweep_goes_on_with_cannot_be_changed() {
+    let folder = Folder::new();
+    let output = sweep(&folder, &format!("{QUICK} --from 50 --to 100 --steps 2 --out results"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for (arguments, flag) in [
+        ("--from 4", "leave out --from"),
+        ("--duration 1s --sim-ttft 9ms", "leave out --duration, --sim-ttft"),
+        ("--input-tokens 9", "leave out --input-tokens"),
+        ("--config results/config.toml", "leave out --config"),
+    ] {
+        let output = sweep(&folder, &format!("--resume results {arguments}"));
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(text(&output.stderr).contains(flag), "{arguments}: {}", text(&output.stderr));
+    }
+    let output = sweep(&folder, "--resume results --budget 1m --json");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_limit_that_a_trial_crosses_ends_the_sweep_and_is_named() {
+    let folder = Folder::new();
+    let arguments = format!("{QUICK} --from 50 --to 200 --steps 3 --out results");
+    let output = sweep(&folder, &format!("{arguments} --abort-on error_rate>90%,e2e_p50>1ms"));
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let told = read(&folder);
+    assert_eq!((told["end"].as_str(), told["trials"].as_array().unwrap().len()), (Some("aborted"), 1));
+    assert_eq!(told["trials"][0]["outcome"]["ended"], "aborted");
+    assert_eq!(told["why"], "trials/000 crossed e2e_p50>1ms");
+    assert!(text(&output.stdout).contains("ended by --abort-on"));
+}
+
+#[test]
+fn a_sweep_that_is_interrupted_keeps_what_it_measured_and_goes_on() {
+    let folder = Folder::new();
+    let arguments = format!("{QUICK} --from 50 --to 100 --steps 2 --out results");
+    let arguments = arguments.replace("--duration 400ms", "--duration 2s");
+    let child = lowrho(&folder)
+        .arg("sweep")
+        .args(arguments.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The second trial is under way.
+    let until = Instant::now() + Duration::from_secs(60);
+    while !folder.results().join("trials/001/config.toml").is_file() {
+        assert!(Instant::now() < until, "no second trial within a minute");
+        thread::sleep(Duration::from_millis(20));
+    }
+    kill_process(Pid::from_raw(child.id().try_into().unwrap()).unwrap(), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let told = read(&folder);
+    assert_eq!((&told["end"], told["why"].as_str()), (&Value::Null, Some("interrupted")));
+    assert_eq!(told["trials"].as_array().unwrap().len(), 1);
+    assert!(text(&output.stdout).contains("--resume goes on with it"), "{}", text(&output.stdout));
+    let output = sweep(&folder, "--resume results");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let whole = read(&folder);
+    assert_eq!((whole["end"].as_str(), whole["trials"].as_array().unwrap().len()), (Some("found"), 2));
+    assert_eq!(whole["trials"][0], told["trials"][0]);
+}
+
+#[test]
+fn runs_and_sweeps_are_reported_apart_and_gpus_can_be_said_afterwards() {
+    let folder = Folder::new();
+    let output = sweep(&folder, &format!("{QUICK} --from 50 --to 100 --steps 2 --out results"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report =
+        |arguments: &str| lowrho(&folder).arg("report").args(arguments.split_whitespace()).output().unwrap();
+    let mixed = report("results results/trials/000 --html both.html");
+    assert!(
+        mixed.status.code() == Some(2) && text(&mixed.stderr).contains("apart"),
+        "{}",
+        text(&mixed.stderr)
+    );
+    let both = report("results results --html both.html --svg svg --gpus 4 --price 3");
+    assert_eq!(both.status.code(), Some(0), "{}", text(&both.stderr));
+    assert!(fs::read_to_string(folder.path().join("both.html")).unwrap().contains("2 sweeps side by side"));
+    assert!(folder.path().join("svg/price.svg").is_file());
+    let json: Value = serde_json::from_slice(&report("results --gpus 4 --json").stdout).unwrap();
+    assert_eq!(json["gpus"]["count"], 4);
+    let run: Value = serde_json::from_slice(&report("results/trials/000 --gpus 4 --json").stdout).unwrap();
+    let flow = run["throughput"]["output_tokens_per_s"].as_f64().unwrap();
+    assert_eq!(run["gpus"]["output_tokens_per_s_per_gpu"].as_f64(), Some(flow / 4.0));
+    assert_eq!(text(&report("results --csv").stdout).lines().count(), 3);
+    let nowhere = report("results --html no-such-folder/page.html");
+    assert_eq!(nowhere.status.code(), Some(2));
+    assert!(text(&nowhere.stderr).contains("there is no folder no-such-folder"), "{}", text(&nowhere.stderr));
+    assert!(!folder.path().join("no-such-folder").exists());
 }

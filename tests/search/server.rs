@@ -221,6 +221,8 @@ impl Counts {
             p50_ns: None,
             p95_ns,
             p99_ns: None,
+            p50_ci: None,
+            p99_ci: None,
         };
         Outcome {
             client: Trust::Valid,

@@ -185,13 +185,7 @@ fn errors(term: &Term, stage: &Stage, most: f64, below: bool) -> TermFindings {
 }
 
 fn flow(term: &Term, throughput: &Throughput, of: Flowing, least: f64, above: bool) -> TermFindings {
-    let rate = match of {
-        Flowing::Requests => throughput.requests_per_s,
-        Flowing::OutputTokens => throughput.output_tokens_per_s,
-        Flowing::InputTokens => throughput.input_tokens_per_s,
-        Flowing::Events => throughput.events_per_s,
-        Flowing::Bytes => throughput.bytes_per_s,
-    };
+    let rate = of.of(throughput);
     let state = state(rate.map(|rate| if above { rate > least } else { rate >= least }));
     TermFindings {
         made: Made::PerS(rate),

@@ -3,6 +3,7 @@
 //! It must not count: the recorder holds each request to the bounds as it ends, this judges the counts.
 
 mod judge;
+mod limits;
 mod read;
 mod tested;
 
@@ -10,6 +11,7 @@ pub use judge::{Made, SloFindings, TermFindings, TermState};
 pub use read::TermError;
 pub use tested::{Sureness, Trials};
 
+use super::Throughput;
 use crate::record::{Bound, Metric};
 
 /// Terms that are all to hold.
@@ -87,6 +89,17 @@ impl Flowing {
             Self::InputTokens => "input_tokens_per_s",
             Self::Events => "events_per_s",
             Self::Bytes => "bytes_per_s",
+        }
+    }
+
+    /// What a window made of it, per second.
+    pub(super) const fn of(self, throughput: &Throughput) -> Option<f64> {
+        match self {
+            Self::Requests => throughput.requests_per_s,
+            Self::OutputTokens => throughput.output_tokens_per_s,
+            Self::InputTokens => throughput.input_tokens_per_s,
+            Self::Events => throughput.events_per_s,
+            Self::Bytes => throughput.bytes_per_s,
         }
     }
 }

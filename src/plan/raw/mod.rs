@@ -45,6 +45,9 @@ pub struct Raw {
     /// Stages, in the file only.
     #[arg(skip)]
     pub stage: Vec<StageOptions>,
+    /// What a sweep looks for: flags of `lowrho sweep` alone.
+    #[arg(skip)]
+    pub sweep: SweepOptions,
     /// What is sent.
     #[command(flatten)]
     pub payload: PayloadOptions,
@@ -85,6 +88,26 @@ impl Raw {
             }
         }
         flags
+    }
+
+    /// Every option that was given, as (section, key).
+    #[must_use]
+    pub fn given(&self) -> Vec<(String, String)> {
+        let mut given = Vec::new();
+        for (section, options) in fields(tree(self)) {
+            match options {
+                Value::Object(options) => {
+                    let filled = |value: &Value| {
+                        !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty())
+                    };
+                    let keys = options.into_iter().filter(|(_, value)| filled(value));
+                    given.extend(keys.map(|(key, _)| (section.clone(), key)));
+                }
+                Value::Array(stages) if !stages.is_empty() => given.push((section, String::new())),
+                _ => {}
+            }
+        }
+        given
     }
 
     /// These options where given, those of `under` elsewhere. Of a list, the entries of `under` come first and the

@@ -37,7 +37,7 @@ pub struct SimOptions {
     /// Tokens in one event
     #[arg(id = "sim-tokens-per-event", long = "sim-tokens-per-event", value_name = "N")]
     pub tokens_per_event: Option<Text>,
-    /// Most requests answered at once; the others wait [default: no limit; of --engine batch 256]
+    /// Most requests answered at once; the others wait [default: no limit; of the batch engine 256]
     #[arg(id = "sim-max-running", long = "sim-max-running", value_name = "N")]
     pub max_running: Option<Text>,
     /// What goes wrong: KIND[=ARGUMENT]:SHARE or KIND[=ARGUMENT]@INDEX,... with the kinds status=CODE, reset, stall,

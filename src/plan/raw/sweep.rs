@@ -4,14 +4,14 @@ use super::Text;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// What a sweep looks for, and how long it may take.
+/// What a sweep looks for, and how long it may take. Section `[sweep]`; a single run passes it over.
 #[derive(Args, Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
-#[serde(default)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = "Sweep")]
 pub struct SweepOptions {
     /// Find the stability limit, and with --slo the capacity under it; excludes --from
-    #[arg(long)]
-    pub auto: bool,
+    #[arg(long, value_name = "BOOL")]
+    pub auto: Option<bool>,
     /// Profile: the first load, in requests/s (--over rate) or in flight (--over concurrency)
     #[arg(long, value_name = "LOAD")]
     pub from: Option<Text>,
@@ -30,18 +30,15 @@ pub struct SweepOptions {
     /// --auto: the bounds of the capacity end at most this far apart, such as 5% [default: 5%]
     #[arg(long, value_name = "SHARE")]
     pub tolerance: Option<Text>,
-    /// --auto: longest window that an undecided trial is doubled to [default: 10m, at least twice the window]
+    /// --auto: longest window that an undecided trial is doubled to [default: 10m, or four windows if less; at least two]
     #[arg(long, value_name = "SPAN")]
     pub max_trial: Option<Text>,
     /// Begin no trial that would end after this time
     #[arg(long, value_name = "SPAN")]
     pub budget: Option<Text>,
-    /// End the sweep after a trial that crosses this, such as 'error_rate>20%'
-    #[arg(long, value_name = "TERM")]
+    /// End the sweep after a trial of which one of these is true, such as 'error_rate>20%,ttft_p99>10s'
+    #[arg(long, value_name = "TERMS")]
     pub abort_on: Option<Text>,
-    /// Go on with the sweep of this results directory
-    #[arg(long, value_name = "DIR")]
-    pub resume: Option<Text>,
     /// --auto: service levels and lengths of an MLPerf Inference scenario, such as llama2-70b-server
     #[arg(long, value_name = "PRESET")]
     pub mlperf: Option<Text>,

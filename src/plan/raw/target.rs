@@ -80,6 +80,12 @@ pub struct TargetOptions {
     /// more; it is timed from its first attempt
     #[arg(long, value_name = "N")]
     pub retry: Option<Text>,
+    /// GPUs behind the servers together: tells output tokens per second for each
+    #[arg(long, value_name = "N")]
+    pub gpus: Option<Text>,
+    /// Dollars that one GPU costs an hour: tells the price of a million output tokens
+    #[arg(long, value_name = "DOLLARS")]
+    pub price: Option<Text>,
     /// Send nothing before the run: what the server does is then unknown
     #[arg(long, value_name = "BOOL")]
     pub no_probe: Option<bool>,

@@ -7,7 +7,7 @@ impl Raw {
     /// Drops what the choices of `upper` exclude: `--concurrency` over a file with a rate means the concurrency, not a
     /// contradiction. What excludes itself within one set stays, and is refused as the mistake it is.
     pub(super) fn yield_to(&mut self, upper: &Self) {
-        let Self { target, load, stage, payload, client, output, sim, .. } = self;
+        let Self { target, load, stage, sweep, payload, client, output, verdict, sim } = self;
         let closed = upper.load.concurrency.is_some() || upper.stage.iter().any(|s| s.concurrency.is_some());
         let open = upper.load.rate.is_some() || upper.stage.iter().any(|s| s.rate.is_some());
         if open || closed {
@@ -22,6 +22,19 @@ impl Raw {
         }
         if upper.load.duration.is_some() || upper.load.requests.is_some() || !upper.stage.is_empty() {
             (load.duration, load.requests) = (None, None);
+        }
+        if upper.sweep.auto == Some(true) || upper.sweep.mlperf.is_some() {
+            (sweep.from, sweep.to, sweep.steps, sweep.scale, sweep.over) = (None, None, None, None, None);
+        }
+        if upper.sweep.from.is_some() || upper.sweep.over.is_some() {
+            (sweep.auto, sweep.tolerance, sweep.max_trial, sweep.mlperf) = (None, None, None, None);
+        }
+        // A preset says its own service levels.
+        if upper.sweep.mlperf.is_some() {
+            verdict.slo = None;
+        }
+        if upper.verdict.slo.is_some() {
+            sweep.mlperf = None;
         }
         if !upper.target.url.is_empty() {
             // The servers are taken whole: shares in their order belong to them.
@@ -101,6 +114,21 @@ mod tests {
             ("[load]\nrate = 8\n", "[load]\nconcurrency = 5\nramp = \"1s\"\n", "[load]\nrate = 8\n"),
             ("[load]\nrate = 8\n", "[[stage]]\nrate = 5\n", "[load]\nrate = 8\n"),
             ("[[stage]]\nrate = 5\n", "[load]\nrate = 8\nduration = \"1s\"\n", "[[stage]]\nrate = 5\n"),
+            (
+                "[sweep]\nauto = true\n",
+                "[sweep]\nfrom = 1\nto = 9\nbudget = \"1m\"\n",
+                "[sweep]\nauto = true\nbudget = \"1m\"\n",
+            ),
+            (
+                "[sweep]\nfrom = 1\n",
+                "[sweep]\nauto = true\nto = 9\nmlperf = \"x\"\n",
+                "[sweep]\nfrom = 1\nto = 9\n",
+            ),
+            (
+                "[sweep]\nmlperf = \"x\"\n",
+                "[sweep]\nauto = true\n[verdict]\nslo = \"t\"\n",
+                "[sweep]\nauto = true\nmlperf = \"x\"\n",
+            ),
             ("[load]\nrequests = 8\n", "[load]\nduration = \"1s\"\n", "[load]\nrequests = 8\n"),
             ("[load]\nduration = \"1s\"\n", "[load]\nrequests = 8\n", "[load]\nduration = \"1s\"\n"),
             (

@@ -10,6 +10,7 @@ mod url;
 pub(super) use read::read;
 pub use tls::Tls;
 
+use super::Gpus;
 use crate::time::Span;
 use crate::wire::Api;
 use std::fmt;
@@ -37,6 +38,8 @@ pub struct Target {
     pub timeouts: Timeouts,
     /// Whether refused requests are sent again.
     pub retry: Retry,
+    /// What the servers run on, if that was said.
+    pub gpus: Option<Gpus>,
     /// Whether a few requests go out before the run, to learn what the server does.
     pub probe: bool,
 }

@@ -1,6 +1,7 @@
 //! The options of the target to the target; resolves no name and opens nothing.
 
 use super::{Endpoint, MOST_TARGETS, Retry, Target, Timeouts, balance, headers, tls, url};
+use crate::plan::gpus;
 use crate::plan::raw::Raw;
 use crate::plan::reading::{Given, Reading, option};
 use crate::plan::secrets::{REDACTED, without_user_info};
@@ -36,6 +37,7 @@ pub(in crate::plan) fn read(r: &mut Reading, raw: &Raw) -> Target {
         wait_ready: r.span(option!(raw.target.wait_ready), TIMEOUT),
         timeouts: timeouts(r, raw),
         retry: Retry { times: r.count(option!(raw.target.retry), 0..=20).unwrap_or_default() },
+        gpus: gpus::read(r, raw),
         probe: raw.target.no_probe != Some(true),
     }
 }

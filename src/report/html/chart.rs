@@ -21,6 +21,8 @@ pub(super) enum Drawn {
     Points { name: String, colour: Colour, points: Vec<Point> },
     /// A filled cell, by strength from 0 to 1.
     Cell { x: (f64, f64), y: (f64, f64), strength: f64 },
+    /// A place on the x axis from bottom to top, and how surely it is known.
+    Mark { name: String, colour: Colour, at: f64, between: (f64, f64) },
 }
 
 /// One point of a profile.
@@ -29,12 +31,15 @@ pub(super) struct Point {
     pub(super) x: f64,
     pub(super) y: f64,
     pub(super) interval: Option<(f64, f64)>,
+    /// Whether it cannot be trusted: drawn as a ring.
+    pub(super) hollow: bool,
 }
 
 /// A colour by its role: the page's style says what it looks like, in light and in dark.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Colour {
     Ink,
+    Soft,
     Grid,
     Series(usize),
     Bad,
@@ -50,28 +55,34 @@ impl Colour {
             Self::Ink => RGBColor(0xA1, 0, 0x01),
             Self::Grid => RGBColor(0xA1, 0, 0x02),
             Self::Bad => RGBColor(0xA1, 0, 0x03),
+            Self::Soft => RGBColor(0xA1, 0, 0x04),
             Self::Series(n) => RGBColor(0xA1, 0x01, u8::try_from(n % SERIES).expect("six colours")),
         }
     }
 
-    fn variable(self) -> String {
+    /// The variable of the page's style.
+    pub(super) fn variable(self) -> String {
         match self {
             Self::Ink => "var(--ink)".into(),
             Self::Grid => "var(--grid)".into(),
             Self::Bad => "var(--bad)".into(),
+            Self::Soft => "var(--soft)".into(),
             Self::Series(n) => format!("var(--series-{})", n % SERIES),
         }
     }
 
     fn all() -> impl Iterator<Item = Self> {
-        [Self::Ink, Self::Grid, Self::Bad].into_iter().chain((0..SERIES).map(Self::Series))
+        [Self::Ink, Self::Soft, Self::Grid, Self::Bad].into_iter().chain((0..SERIES).map(Self::Series))
     }
 }
 
 /// Width and height of a chart in its own units; the page scales it.
 const SIZE: (u32, u32) = (640, 320);
 
-const FONT: f64 = 13.0;
+const FONT: f64 = 16.0;
+
+/// How strong an interval on the x axis is beside what is drawn over it.
+const BAND: f64 = 0.15;
 
 /// Draws a chart.
 ///
@@ -95,9 +106,10 @@ fn draw(text: &mut String, x: &Axis, y: &Axis, drawn: &[Drawn]) -> Outcome {
     let words: TextStyle<'_> = ("sans-serif", FONT).into_font().color(&ink);
     let mut chart = ChartBuilder::on(&root)
         .margin(6)
+        .margin_top(14)
         .margin_right(22)
-        .x_label_area_size(42)
-        .y_label_area_size(78)
+        .x_label_area_size(46)
+        .y_label_area_size(88)
         .build_cartesian_2d(Straight::of(x), Straight::of(y))?;
     chart
         .configure_mesh()
@@ -137,9 +149,20 @@ fn draw(text: &mut String, x: &Axis, y: &Axis, drawn: &[Drawn]) -> Outcome {
                         chart
                             .draw_series(std::iter::once(PathElement::new(whisker, solid.stroke_width(2))))?;
                     }
-                    let dot = ShapeStyle { color: solid, filled: true, stroke_width: 2 };
+                    let dot = ShapeStyle { color: solid, filled: !point.hollow, stroke_width: 2 };
                     chart.draw_series(std::iter::once(Circle::new(at, 4, dot)))?;
                 }
+            }
+            Drawn::Mark { colour, at, between, .. } => {
+                let solid = colour.stand_in();
+                let (bottom, top) = y.ends;
+                if let (Some(low), Some(high)) = (x.place(between.0), x.place(between.1)) {
+                    let band = Rectangle::new([(low, bottom), (high, top)], solid.mix(BAND).filled());
+                    chart.draw_series(std::iter::once(band))?;
+                }
+                let Some(at) = x.place(*at) else { continue };
+                let line = ShapeStyle { color: solid.to_rgba(), filled: false, stroke_width: 2 };
+                chart.draw_series(DashedLineSeries::new(vec![(at, bottom), (at, top)], 5, 4, line))?;
             }
             Drawn::Cell { x: across, y: up, strength } => {
                 let corners = (place(across.0, up.0, x, y), place(across.1, up.1, x, y));

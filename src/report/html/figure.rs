@@ -15,15 +15,16 @@ pub struct Figure {
     pub note: String,
     /// The drawing, for a page that says what its colours are.
     pub svg: String,
-    legend: Vec<(String, usize, bool)>,
+    legend: Vec<(String, Colour, bool)>,
 }
 
 impl Figure {
     pub(super) fn new(name: &str, title: &str, note: &str, x: &Axis, y: &Axis, drawn: &[Drawn]) -> Self {
         let named = drawn.iter().filter_map(|one| match one {
-            Drawn::Line { name, colour: Colour::Series(n), dashed, .. } => Some((name.clone(), *n, *dashed)),
-            Drawn::Points { name, colour: Colour::Series(n), .. } => Some((name.clone(), *n, false)),
-            _ => None,
+            Drawn::Line { name, colour, dashed, .. } => Some((name.clone(), *colour, *dashed)),
+            Drawn::Points { name, colour, .. } => Some((name.clone(), *colour, false)),
+            Drawn::Mark { name, colour, .. } => Some((name.clone(), *colour, true)),
+            Drawn::Cell { .. } => None,
         });
         Self {
             name: name.into(),
@@ -49,7 +50,7 @@ impl Figure {
                 @if !self.legend.is_empty() {
                     ul.legend {
                         @for (name, colour, dashed) in &self.legend {
-                            li { span.key.dashed[*dashed] style=(format!("--key: var(--series-{})", colour % 6)) {} (name) }
+                            li { span.key.dashed[*dashed] style=(format!("--key: {}", colour.variable())) {} (name) }
                         }
                     }
                 }

@@ -1,4 +1,4 @@
-//! `report.html`: one file for the eye, with no network: what a run or several found, in plots and tables.
+//! `report.html`: one file for the eye, with no network: what runs or sweeps found, in plots and tables.
 //!
 //! It shows what summaries, histograms and rows hold; the only figures it makes of its own are those between a curve's points.
 
@@ -9,12 +9,16 @@ mod course;
 mod curves;
 mod figure;
 mod page;
+mod profile;
 mod stages;
+mod sweep_page;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod told;
+mod trials;
 
 pub use figure::Figure;
 pub use page::{figures, page};
-pub use told::{Curve, Told};
+pub use sweep_page::{sweep_figures, sweep_page};
+pub use told::{Curve, Told, ToldSweep};

@@ -2,7 +2,7 @@
 
 use super::figure::Figure;
 use super::told::Told;
-use super::{audit, course, curves, stages, tables};
+use super::{audit, course, curves, profile, stages, tables};
 use crate::report::figures::time;
 use crate::report::{Ended, Verdict};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -17,8 +17,8 @@ const STYLE: &str = include_str!("page.css");
 #[must_use]
 pub fn figures(told: &[Told]) -> Vec<Figure> {
     let mut found = Vec::new();
+    found.extend(profiles(told));
     if let [one] = told {
-        found.extend(stages::figures(one));
         found.extend(course::figures(one));
     }
     found.extend(curves::figures(told));
@@ -36,21 +36,37 @@ pub fn page(told: &[Told]) -> String {
         [one] => format!("lowrho: {} at {}", one.summary.target.model, one.summary.target.url),
         several => format!("lowrho: {} runs side by side", several.len()),
     };
+    let body = match told {
+        [one] => single(one),
+        several => beside(several),
+    };
+    document(&title, &body)
+}
+
+/// The profile of one run's stages; of several, those that have stages beside each other.
+fn profiles(told: &[Told]) -> Vec<Figure> {
+    let found: Vec<_> = match told {
+        [one] => vec![stages::profile(one, "")],
+        several => several.iter().map(|run| stages::profile(run, &run.name)).collect(),
+    };
+    // Rates and concurrencies have no axis in common.
+    let alike = found.windows(2).all(|pair| pair[0].unit == pair[1].unit);
+    if alike { profile::figures(&found) } else { Vec::new() }
+}
+
+/// The page around what it tells.
+pub(super) fn document(title: &str, body: &Markup) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
                 title { (title) }
                 style { (PreEscaped(COLOURS)) (PreEscaped(STYLE)) }
             }
-            body { main {
-                @match told {
-                    [one] => { (single(one)) }
-                    several => { (beside(several)) }
-                }
-            } }
+            body { main { (body) } }
         }
     };
     markup.into_string()
@@ -68,7 +84,7 @@ fn single(told: &Told) -> Markup {
         (tables::load(&summary.total))
         (tables::latencies(&summary.total))
         (tables::failures(&summary.total))
-        @let (stages, course, curves) = (stages::figures(told), course::figures(told), curves::figures(std::slice::from_ref(told)));
+        @let (stages, course, curves) = (profiles(std::slice::from_ref(told)), course::figures(told), curves::figures(std::slice::from_ref(told)));
         @if !stages.is_empty() { h2 { "Profile" } (grid(&stages)) }
         @if !course.is_empty() { h2 { "Over time" } (grid(&course)) }
         @if !curves.is_empty() { h2 { "Distributions" } (grid(&curves)) }
@@ -87,12 +103,13 @@ fn beside(told: &[Told]) -> Markup {
             (verdicts(run))
             (tables::headline(run))
         }
-        @let figures = figures(told);
-        @if !figures.is_empty() { h2 { "Distributions" } (grid(&figures)) }
+        @let (profiles, curves) = (profiles(told), curves::figures(told));
+        @if !profiles.is_empty() { h2 { "Profiles" } (grid(&profiles)) }
+        @if !curves.is_empty() { h2 { "Distributions" } (grid(&curves)) }
     }
 }
 
-fn grid(figures: &[Figure]) -> Markup {
+pub(super) fn grid(figures: &[Figure]) -> Markup {
     html! { div.grid { @for figure in figures { (figure.markup()) } } }
 }
 

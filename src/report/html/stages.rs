@@ -1,38 +1,26 @@
-//! The profile: what each stage found against the load it was offered.
+//! A run of several stages as a profile.
 
-use super::axis::{Axis, number_label, time_label};
-use super::chart::{Colour, Drawn, Point};
-use super::figure::Figure;
+use super::profile::{Load, Profile, Value};
 use super::told::Told;
-use crate::report::{Distribution, Latency, Stage};
+use crate::report::{Distribution, Stage, Verdict};
 
-/// The quantiles drawn, and how they are found.
-type Quantile = (&'static str, fn(&Distribution) -> Option<i64>);
-const QUANTILES: [Quantile; 2] = [("p50", |d| d.p50), ("p99", |d| d.p99)];
-
-/// A metric and where a stage keeps it.
-type Metric = (&'static str, &'static str, fn(&Latency) -> &Distribution);
-const METRICS: [Metric; 4] = [
-    ("TTFT", "ttft-profile", |latency| &latency.ttft_ns),
-    ("TPOT", "tpot-profile", |latency| &latency.tpot_ns),
-    ("NTPOT", "ntpot-profile", |latency| &latency.ntpot_ns),
-    ("E2E", "e2e-profile", |latency| &latency.e2e_ns),
-];
-
-pub(super) fn figures(told: &Told) -> Vec<Figure> {
-    let stages: Vec<(f64, &Stage)> =
+/// The profile of a run's stages; one of a single stage is drawn beside others only.
+pub(super) fn profile(told: &Told, name: &str) -> Profile {
+    let mut stages: Vec<(f64, &Stage)> =
         told.summary.stages.iter().filter_map(|stage| Some((offered(stage)?, stage))).collect();
-    if stages.len() < 2 {
-        return Vec::new();
-    }
+    stages.sort_by(|a, b| a.0.total_cmp(&b.0));
     let closed = stages
         .iter()
         .any(|(_, stage)| stage.section.load.scheduled_rate.is_none() || stage.arrival.is_none());
-    let unit = if closed { "concurrency" } else { "offered requests/s" };
-    let x = Axis::linear(unit, stages.iter().map(|(at, _)| *at), number_label);
-    let mut found = vec![throughput(&stages, &x)];
-    found.extend(METRICS.iter().map(|(title, name, of)| latency(&stages, &x, title, name, *of)));
-    found
+    // A verdict is on the run: which stage brought it is not told.
+    let invalid = told.summary.client.verdict == Verdict::Invalid;
+    Profile {
+        name: name.into(),
+        unit: if closed { "concurrency" } else { "offered requests/s" },
+        points: stages.into_iter().map(|(at, stage)| load(at, stage, invalid)).collect(),
+        limits: Vec::new(),
+        gpus: told.summary.gpus.map(|found| found.cost),
+    }
 }
 
 /// What a stage was offered: its rate, or its concurrency.
@@ -45,57 +33,23 @@ fn offered(stage: &Stage) -> Option<f64> {
     }
 }
 
-fn throughput(stages: &[(f64, &Stage)], x: &Axis) -> Figure {
-    let achieved = |stage: &Stage| stage.section.load.achieved_rate;
-    let points: Vec<Point> = stages
-        .iter()
-        .filter_map(|(at, stage)| Some(Point { x: *at, y: achieved(stage)?, interval: None }))
-        .collect();
-    let y = Axis::linear("requests/s done", points.iter().map(|point| point.y), number_label);
-    let drawn =
-        [joined("", 1, &points), Drawn::Points { name: String::new(), colour: Colour::Series(1), points }];
-    Figure::new("throughput-profile", "Throughput against load", "", x, &y, &drawn)
-}
-
-fn latency(
-    stages: &[(f64, &Stage)],
-    x: &Axis,
-    title: &str,
-    name: &str,
-    of: fn(&Latency) -> &Distribution,
-) -> Figure {
-    let mut drawn = Vec::new();
-    let mut values = Vec::new();
-    for (colour, (quantile, pick)) in QUANTILES.iter().enumerate() {
-        let points: Vec<Point> = stages
-            .iter()
-            .filter_map(|(at, stage)| {
-                let found = of(&stage.section.latency);
-                let interval =
-                    found.p99_ci.filter(|_| *quantile == "p99").map(|[low, high]| (float(low), float(high)));
-                Some(Point { x: *at, y: float(pick(found)?), interval })
-            })
-            .collect();
-        values.extend(
-            points
-                .iter()
-                .flat_map(|point| [Some(point.y), point.interval.map(|i| i.0), point.interval.map(|i| i.1)])
-                .flatten(),
-        );
-        drawn.push(joined(quantile, colour * 2, &points));
-        drawn.push(Drawn::Points { name: String::new(), colour: Colour::Series(colour * 2), points });
-    }
-    let y = Axis::logarithmic(title, values, time_label);
-    let note = "Whiskers: the 95 % interval of p99.";
-    Figure::new(name, &format!("{title} against load"), note, x, &y, &drawn)
-}
-
-fn joined(name: &str, colour: usize, points: &[Point]) -> Drawn {
-    Drawn::Line {
-        name: name.into(),
-        colour: Colour::Series(colour),
-        dashed: false,
-        points: points.iter().map(|point| (point.x, point.y)).collect(),
+fn load(at: f64, stage: &Stage, invalid: bool) -> Load {
+    let (section, latency) = (&stage.section, &stage.section.latency);
+    let plain = |value| Value { value, interval: None };
+    let quantiles = |found: &Distribution| {
+        let interval = found.p99_ci.map(|[low, high]| (float(low), float(high)));
+        [found.p50.map(|ns| plain(float(ns))), found.p99.map(|ns| Value { value: float(ns), interval })]
+    };
+    Load {
+        at,
+        joined: true,
+        invalid,
+        done: section.load.achieved_rate.map(plain),
+        good: section.slo.as_ref().and_then(|slo| slo.goodput_per_s),
+        tokens_per_s: section.throughput.output_tokens_per_s,
+        latencies: [&latency.ttft_ns, &latency.tpot_ns, &latency.ntpot_ns, &latency.e2e_ns].map(quantiles),
+        ntpot: [&latency.ntpot_ns, &latency.ntpot_waiting_ns, &latency.ntpot_decoding_ns]
+            .map(|found| found.mean.map(float)),
     }
 }
 

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 /// The head of the page for one run: who drove whom, and the figures to take home.
 pub(super) fn headline(told: &Told) -> Markup {
     let total = &told.summary.total;
-    let tiles = [
+    let mut tiles = vec![
         (
             "requests/s done",
             rate(total.load.achieved_rate),
@@ -34,6 +34,16 @@ pub(super) fn headline(told: &Told) -> Markup {
         ),
         ("failed", count(total.load.failed), format!("of {}", count(total.load.begun))),
     ];
+    if let Some(gpus) = &told.summary.gpus {
+        let each = whole_rate(gpus.output_tokens_per_s_per_gpu);
+        tiles.push(("output tokens/s per GPU", each, format!("of {}", count(gpus.cost.count.into()))));
+        let user = rate(gpus.output_tokens_per_s_per_user);
+        tiles.push(("output tokens/s per user", user, "1 / median TPOT".into()));
+        if let Some(price) = gpus.cost.price_per_hour {
+            let million = rate(gpus.price_per_million_output_tokens);
+            tiles.push(("$ per million output tokens", million, format!("at ${price} a GPU hour")));
+        }
+    }
     html! {
         div.tiles {
             @for (what, figure, more) in &tiles {

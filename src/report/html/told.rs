@@ -1,8 +1,8 @@
-//! A run as the page is told of it.
+//! A run, or a sweep, as the page is told of it.
 
 use crate::analysis::Course;
 use crate::record::{Histogram, Metric};
-use crate::report::Summary;
+use crate::report::{Summary, Sweep};
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -15,6 +15,15 @@ pub struct Told {
     pub curves: Vec<Curve>,
     /// What happened when, where every request has a row.
     pub course: Option<Course>,
+}
+
+/// One sweep.
+#[derive(Clone, Debug)]
+pub struct ToldSweep {
+    /// What it is called beside others: its directory.
+    pub name: String,
+    /// What was found.
+    pub sweep: Sweep,
 }
 
 /// One metric's values.

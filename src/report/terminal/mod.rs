@@ -51,7 +51,7 @@ pub fn write(summary: &Summary, style: &Style, out: &mut dyn Write) -> fmt::Resu
     if let Some(blame) = &summary.blame {
         blame::write(blame, &mut page)?;
     }
-    volume::write_throughput(&summary.total, &mut page)?;
+    volume::write_throughput(&summary.total, summary.gpus.as_ref(), &mut page)?;
     if let Some(slo) = &summary.total.slo {
         slo::write(slo, &mut page)?;
     }

@@ -2,9 +2,9 @@
 
 use super::page::{Look, Page, Style};
 use super::table::Table;
-use crate::report::figures::{UNDEFINED, maybe_time, rate};
-use crate::report::{Sweep, SweepTrial};
-use crate::search::{End, Offer, Purpose, Trust};
+use crate::report::figures::{UNDEFINED, maybe_time, rate, whole_rate};
+use crate::report::{Sweep, SweepTrial, Verdict, per_user};
+use crate::search::{Offer, Purpose, Trust};
 use std::fmt;
 
 /// Columns of the chart's longest bar.
@@ -32,7 +32,7 @@ fn write(sweep: &Sweep, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
     if !verbose {
         shown.sort_by(|a, b| load(a).total_cmp(&load(b)));
     }
-    profile(&shown, page)?;
+    profile(&shown, sweep, page)?;
     page.blank()?;
     let sentence = sweep.sentence();
     if !sentence.is_empty() {
@@ -53,31 +53,16 @@ fn write(sweep: &Sweep, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
     if let Some(words) = sweep.mlperf_words() {
         page.paragraph(Look::Plain, "", &words)?;
     }
-    let (look, words) = ending(sweep);
+    let (verdict, words) = sweep.ending();
+    let look = match verdict {
+        Verdict::Valid => Look::Plain,
+        Verdict::Suspect => Look::Doubtful,
+        Verdict::Invalid => Look::Bad,
+    };
     if !words.is_empty() {
         page.paragraph(look, "", &words)?;
     }
     Ok(())
-}
-
-fn ending(sweep: &Sweep) -> (Look, String) {
-    let (look, words) = match sweep.end {
-        Some(End::Found) => (Look::Plain, ""),
-        Some(End::Nowhere) => (Look::Bad, "no rate worth trying keeps the service levels"),
-        Some(End::ClientLimit) => (
-            Look::Bad,
-            "client limit: three trials running were INVALID; use more shards (--shards, --cpus) or another host",
-        ),
-        Some(End::TargetFailed) => (Look::Bad, "the target failed: what was measured until then is told"),
-        Some(End::Undecided) => (Look::Doubtful, "undecided: the bounds are as far as they were found"),
-        Some(End::NeverOverloaded) => {
-            (Look::Doubtful, "the server could not be driven beyond its limit: no limit was found")
-        }
-        None => (Look::Doubtful, "broken off: --resume goes on with it"),
-    };
-    let why = sweep.why.as_deref().unwrap_or_default();
-    let words = [words, why].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-    (look, words)
 }
 
 fn load(trial: &SweepTrial) -> f64 {
@@ -87,31 +72,42 @@ fn load(trial: &SweepTrial) -> f64 {
     }
 }
 
-fn profile(shown: &[&SweepTrial], page: &mut Page<'_>) -> fmt::Result {
+fn profile(shown: &[&SweepTrial], sweep: &Sweep, page: &mut Page<'_>) -> fmt::Result {
     let most = shown.iter().map(|trial| trial.trial.outcome.completed_per_s()).fold(0.0, f64::max);
+    // Who says what GPUs there are wants to see them.
+    let (tokens, ranks) = match sweep.gpus {
+        Some(gpus) if gpus.price_per_hour.is_some() => ("tok/s/GPU", [2, 2, 2]),
+        Some(_) => ("tok/s/GPU", [2, 2, 11]),
+        None => ("tokens/s", [9, 10, 11]),
+    };
     let mut table = Table::new(&[
         ("Offered", 0),
         ("done/s", 0),
-        ("good/s", 4),
-        ("TTFT p50", 3),
+        ("good/s", 6),
+        ("TTFT p50", 4),
         ("TTFT p99", 0),
-        ("TPOT p99", 2),
+        ("TPOT p99", 3),
         ("NTPOT p99", 5),
-        ("E2E mean", 6),
-        ("in flight", 7),
-        ("", 8),
+        ("E2E mean", 7),
+        ("in flight", 8),
+        (tokens, ranks[0]),
+        ("per user", ranks[1]),
+        ("$/M tok", ranks[2]),
+        ("", 0),
         ("throughput", 1),
     ]);
     for trial in shown {
-        table.row(row(trial, most));
+        table.row(row(trial, most, sweep));
     }
     page.blank()?;
     page.table(&table)
 }
 
-fn row(trial: &SweepTrial, most: f64) -> Vec<String> {
+fn row(trial: &SweepTrial, most: f64, sweep: &Sweep) -> Vec<String> {
     let (ask, outcome) = (&trial.trial.ask, &trial.trial.outcome);
     let p99 = |metric: &str| maybe_time(outcome.shown(metric).and_then(|shown| shown.p99_ns));
+    let tpot = outcome.shown("tpot").and_then(|shown| shown.p50_ns);
+    let each = sweep.gpus.map(|gpus| gpus.figures(outcome.output_tokens_per_s, tpot));
     let state = match (outcome.client, trial.judgement.as_deref()) {
         (Trust::Invalid, _) => "INVALID",
         (_, Some(judgement)) => judgement,
@@ -131,6 +127,10 @@ fn row(trial: &SweepTrial, most: f64) -> Vec<String> {
         p99("ntpot"),
         maybe_time(outcome.shown("e2e").and_then(|shown| shown.mean_ns)),
         outcome.mean_in_flight().map_or(UNDEFINED.into(), |mean| rate(Some(mean))),
+        whole_rate(each.map_or(outcome.output_tokens_per_s, |found| found.output_tokens_per_s_per_gpu)),
+        rate(per_user(tpot)),
+        each.and_then(|found| found.price_per_million_output_tokens)
+            .map_or(UNDEFINED.into(), |price| rate(Some(price))),
         state.into(),
         bar(outcome.completed_per_s(), most),
     ]

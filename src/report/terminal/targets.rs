@@ -59,6 +59,7 @@ fn row(nth: usize, target: &TargetSection) -> Vec<String> {
         quantile(&latency.e2e_ns, Quantile::P99),
         whole_rate(target.section.throughput.output_tokens_per_s),
         match target.server.kept_up {
+            _ if target.server.went_away.is_some() => "went away".into(),
             Some(true) => "kept up".into(),
             Some(false) => "fell behind".into(),
             None => UNDEFINED.into(),

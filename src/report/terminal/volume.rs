@@ -3,7 +3,7 @@
 use super::page::{Look, Page};
 use super::table::Table;
 use crate::report::figures::{UNDEFINED, byte_rate, count, maybe_count, percent, plain, rate, whole_rate};
-use crate::report::{Section, Summary};
+use crate::report::{PerGpu, Section, Summary};
 use std::fmt;
 
 pub(super) fn write_load(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
@@ -64,7 +64,7 @@ pub(super) fn write_load(summary: &Summary, page: &mut Page<'_>) -> fmt::Result 
     Ok(())
 }
 
-pub(super) fn write_throughput(section: &Section, page: &mut Page<'_>) -> fmt::Result {
+pub(super) fn write_throughput(section: &Section, gpus: Option<&PerGpu>, page: &mut Page<'_>) -> fmt::Result {
     let (throughput, tokens) = (&section.throughput, &section.tokens);
     page.blank()?;
     page.paragraph(
@@ -78,6 +78,24 @@ pub(super) fn write_throughput(section: &Section, page: &mut Page<'_>) -> fmt::R
             byte_rate(throughput.bytes_per_s),
         ),
     )?;
+    if let Some(gpus) = gpus {
+        let price = match (gpus.cost.price_per_hour, gpus.price_per_million_output_tokens) {
+            (Some(price), Some(million)) => {
+                format!("; at ${price} a GPU hour a million output tokens cost ${}", rate(Some(million)))
+            }
+            _ => String::new(),
+        };
+        page.paragraph(
+            Look::Plain,
+            "            ",
+            &format!(
+                "{} output tokens/s for each of {} GPUs, {} for each user while an answer runs (1 / median TPOT){price}",
+                whole_rate(gpus.output_tokens_per_s_per_gpu),
+                count(gpus.cost.count.into()),
+                rate(gpus.output_tokens_per_s_per_user),
+            ),
+        )?;
+    }
     let sources = &tokens.sources;
     let known = [
         ("usage", sources.usage),

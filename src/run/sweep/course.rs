@@ -60,14 +60,13 @@ impl Course {
     pub(super) fn next(&self) -> Next {
         match self {
             Self::Search(search) => search.next(),
-            Self::Profile { trials, .. }
-                if trials.last().is_some_and(|trial| trial.outcome.ended == Ended::Failed) =>
-            {
-                Next::End(End::TargetFailed)
-            }
-            Self::Profile { asks, trials } => {
-                asks.get(trials.len()).map_or(Next::End(End::Found), |ask| Next::Trial(*ask))
-            }
+            Self::Profile { asks, trials } => match trials.last().map(|trial| trial.outcome.ended) {
+                Some(Ended::Failed) => Next::End(End::TargetFailed),
+                Some(Ended::Aborted) => Next::End(End::Aborted),
+                Some(Ended::Whole | Ended::Lost) | None => {
+                    asks.get(trials.len()).map_or(Next::End(End::Found), |ask| Next::Trial(*ask))
+                }
+            },
         }
     }
 

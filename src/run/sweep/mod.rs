@@ -4,10 +4,13 @@
 
 mod course;
 mod gauges;
+mod lengths;
 mod outcome;
 mod rest;
+mod said;
 
 pub use outcome::outcome;
+use said::seconds;
 
 use super::examination::preflight;
 use super::target::Target;
@@ -15,10 +18,8 @@ use super::{Interrupts, Prepared, RunError, Scene, Screen, directory, measure, n
 use crate::clock;
 use crate::host::Facts;
 use crate::plan::{Endpoint, Goal, Level, SweepPlan};
-use crate::report::{self, Sweep, SweepTrial};
-use crate::search::{
-    Ask, Cost, End, Ended, Lengths, Next, Offer, Outcome, Purpose, Trust, lost_from, reachable,
-};
+use crate::report::{self, Sweep, SweepTrial, html};
+use crate::search::{Ask, End, Ended, Lengths, Next, Offer, Outcome, Purpose, lost_from};
 use crate::store::Results;
 use crate::time::{Instant, Span, format_span};
 use course::Course;
@@ -54,7 +55,8 @@ pub fn sweep<W: Write + Send + 'static>(
     let Prepared { plan: mut base, sim, known } = prepare(&plan.plan)?;
     let target = Target::look(&base, prompts, known.as_ref(), &name(clock::unix_ns()), interrupts)?;
     base.caveats.extend(preflight(facts, &base, target.first_tcp()));
-    let plan = SweepPlan { plan: base, ..plan.clone() };
+    let mut plan = plan.clone();
+    plan.plan = base;
     let (results, earlier) = match &plan.resume {
         None => (directory(&plan.plan.output, &target.model)?, None),
         Some(dir) => {
@@ -63,16 +65,21 @@ pub fn sweep<W: Write + Send + 'static>(
             (results, Some(earlier))
         }
     };
-    results.write_config(&plan.plan.effective_toml()).map_err(RunError::of_store)?;
-    let usual = target.expected_e2e(&plan.plan).map_or_else(Lengths::default, Lengths::for_service);
-    let lengths =
-        Lengths { warmup: plan.warmup.unwrap_or(usual.warmup), window: plan.window.unwrap_or(usual.window) };
+    let lengths::Chosen { lengths, because } = lengths::choose(&plan, &target, interrupts);
+    let made = earlier.as_ref().map(Sweep::worth_keeping).unwrap_or_default();
+    let course = Course::new(&plan, lengths, made.iter().map(|trial| trial.trial.clone()).collect());
+    let max_trial = course.search().map(|search| search.settings().max_trial);
+    let config = plan.effective_toml(lengths.warmup, lengths.window, max_trial);
+    results.write_config(&config).map_err(RunError::of_store)?;
     let rest = rest::Rest::look(&plan.plan, &target, interrupts);
     let mut story = Story {
         rest,
         limited_by: earlier.as_ref().and_then(|sweep| sweep.limited_by.clone()),
-        course: Course::new(&plan, lengths, earlier.as_ref().map(Sweep::made).unwrap_or_default()),
-        dirs: earlier.iter().flat_map(|sweep| &sweep.trials).map(|trial| trial.dir.clone()).collect(),
+        course,
+        dirs: made.iter().map(|trial| trial.dir.clone()).collect(),
+        config: toml::from_str(&config).expect("what a plan writes is TOML"),
+        because,
+        crossed: None,
         begun,
         begun_unix_ns: clock::unix_ns(),
         plan,
@@ -85,7 +92,7 @@ pub fn sweep<W: Write + Send + 'static>(
     let end = loop {
         let ask = match story.course.next() {
             Next::Trial(ask) => ask,
-            Next::End(end) => break (Some(end), None),
+            Next::End(end) => break (Some(end), story.why(end)),
         };
         if let Some(why) = story.out_of_time(&ask) {
             break (story.end_so_far(), Some(why));
@@ -110,6 +117,9 @@ pub fn sweep<W: Write + Send + 'static>(
         simulator::end(sim, &mut story.failures);
     }
     let sweep = story.write(end.0, end.1)?;
+    let page =
+        story.results.tell_sweep().and_then(|told| story.results.write_page(&html::sweep_page(&[told])));
+    story.failures.extend(page.err().map(|error| error.to_string()));
     Ok(Swept { sweep, dir: story.results.dir().to_path_buf(), failures: story.failures })
 }
 
@@ -120,6 +130,12 @@ struct Story {
     lengths: Lengths,
     course: Course,
     rest: rest::Rest,
+    /// Where the lengths come from.
+    because: String,
+    /// The effective configuration.
+    config: serde_json::Value,
+    /// The limit of the user's that the latest trial crossed.
+    crossed: Option<String>,
     /// What the server said of itself under overload.
     limited_by: Option<String>,
     /// The directory of each trial, below that of the sweep.
@@ -170,8 +186,11 @@ impl Story {
         self.limited_by = limit.into_inner().flatten().or(self.limited_by.take());
         self.dirs.push(name_of);
         self.failures.extend(done.failures);
+        self.crossed = done.findings.total.aborts.clone();
         let ended = if self.has_failed(&done.summary) {
             Ended::Failed
+        } else if self.crossed.is_some() {
+            Ended::Aborted
         } else if done.was_cut {
             Ended::Lost
         } else {
@@ -185,7 +204,20 @@ impl Story {
         let load = &summary.total.load;
         let failed = load.failed - load.failed_by_us.min(load.failed);
         let share = report::share(failed, load.completed + failed).unwrap_or(0.0);
-        (load.completed == 0 && failed > 0) || self.plan.abort_above.is_some_and(|most| share > most)
+        (load.completed == 0 && failed > 0) || share > self.plan.plan.max_error_share
+    }
+
+    /// What there is to say of an end that a trial brought.
+    fn why(&self, end: End) -> Option<String> {
+        let (trial, dir) = (self.course.trials().last()?, self.dirs.last()?);
+        match end {
+            End::TargetFailed => {
+                let all = trial.outcome.failed + trial.outcome.succeeded;
+                Some(format!("{} of {all} requests of {dir} failed", trial.outcome.failed))
+            }
+            End::Aborted => self.crossed.as_ref().map(|limit| format!("{dir} crossed {limit}")),
+            _ => None,
+        }
     }
 
     /// Why `ask` cannot be made any more within the budget.
@@ -200,83 +232,12 @@ impl Story {
 
     /// The end of a sweep that has no time left: what was looked for may be there already.
     fn end_so_far(&self) -> Option<End> {
+        // What is left of a list is left.
+        self.course.search()?;
         let found = self.course.findings();
         let wanted = if self.plan.slo().is_empty() { &found.stability_limit } else { &found.slo_capacity };
         let is_there = wanted.as_ref().is_some_and(|limit| limit.estimate.is_some());
-        Some(if is_there || self.course.search().is_none() { End::Found } else { End::Undecided })
-    }
-
-    fn say_plan(&self, say: &mut dyn FnMut(&str)) {
-        let Lengths { warmup, window } = self.lengths;
-        let one = format!("warm-up {}, window {}", seconds(warmup), seconds(window));
-        let Some(search) = self.course.search() else {
-            let levels = self.course.planned();
-            let time = (warmup + window) * i64::try_from(levels).unwrap_or(i64::MAX);
-            say(&format!("a profile of {levels} loads, {one}: about {}", seconds(time)));
-            return;
-        };
-        let settings = search.settings();
-        let cost = Cost::expected(settings);
-        say(&format!(
-            "a search of about {} closed loops, {} overload, {} bisections, {} confirmations and {} points of a profile, \
-             {one}: about {} when no trial is undecided",
-            cost.rungs,
-            cost.overloads,
-            cost.bisections,
-            cost.confirmations,
-            cost.profile,
-            seconds(cost.time(self.lengths))
-        ));
-        if let Some(budget) = self.plan.budget {
-            let words = match reachable(settings, budget) {
-                Some(tolerance) if tolerance > settings.tolerance => format!(
-                    "the budget of {} is expected to reach a tolerance of {:.0} %, not {:.0} %",
-                    format_span(budget),
-                    tolerance * 100.0,
-                    settings.tolerance * 100.0
-                ),
-                Some(_) => format!("the budget of {} is expected to suffice", format_span(budget)),
-                None => format!("the budget of {} is expected to find no limit", format_span(budget)),
-            };
-            say(&words);
-        }
-    }
-
-    /// What the latest trial came to, in one line.
-    fn line(&self) -> String {
-        let (Some(trial), Some(dir)) = (self.course.trials().last(), self.dirs.last()) else {
-            return String::new();
-        };
-        let offer = match trial.ask.offer {
-            Offer::Rate(rate) => format!("{rate:.1}/s"),
-            Offer::Slots(slots) => format!("{slots} in flight"),
-        };
-        let (ask, outcome) = (&trial.ask, &trial.outcome);
-        let purpose = match ask.purpose {
-            Purpose::Ladder => "closed loop",
-            Purpose::Overload => "overload",
-            Purpose::Level => "service levels",
-            Purpose::Profile => "profile",
-        };
-        let mut words = vec![format!("done {:.1}/s", outcome.completed_per_s())];
-        words.extend(self.course.judgement().map(str::to_owned));
-        if outcome.ended == Ended::Lost {
-            words.push("stopped early".into());
-        }
-        if outcome.client == Trust::Invalid {
-            words.push("INVALID: our own side cannot be trusted, no evidence".into());
-        }
-        if let (Purpose::Level, Some(rate), false) =
-            (ask.purpose, ask.offer.rate(), outcome.in_flight.is_empty())
-        {
-            let share = outcome.detectable_per_s / rate * 100.0;
-            words.push(if outcome.grew {
-                "requests in flight grew".into()
-            } else {
-                format!("an overload of {share:.1} % would have been seen")
-            });
-        }
-        format!("{dir}: {purpose}, {offer} over {}: {}", seconds(ask.window), words.join(", "))
+        Some(if is_there { End::Found } else { End::Undecided })
     }
 
     /// Writes what is known by now.
@@ -307,7 +268,8 @@ impl Story {
             warmup_ns: self.lengths.warmup.as_ns(),
             window_ns: self.lengths.window.as_ns(),
             mlperf,
-            asked: serde_json::to_value(&self.plan.asked).expect("options are texts"),
+            config: self.config.clone(),
+            gpus: self.plan.plan.target.gpus.map(Into::into),
             end,
             why,
             found: self.course.findings(),
@@ -317,10 +279,4 @@ impl Story {
         self.results.write_sweep(&sweep).map_err(RunError::of_store)?;
         Ok(sweep)
     }
-}
-
-/// A length of time as one says it: trials are not told to the nanosecond.
-fn seconds(span: Span) -> String {
-    let s = span.as_s_f64();
-    if s < 120.0 { format!("{s:.1} s") } else { format!("{:.1} min", s / 60.0) }
 }

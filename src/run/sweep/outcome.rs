@@ -8,8 +8,16 @@ use crate::search::{Ended, Outcome, Shown, TermOutcome, Trust};
 use crate::time::Span;
 
 /// The latencies that a profile shows.
-const SHOWN: [Metric; 6] =
-    [Metric::Ttft, Metric::TtftDue, Metric::Itl, Metric::Tpot, Metric::Ntpot, Metric::E2e];
+const SHOWN: [Metric; 8] = [
+    Metric::Ttft,
+    Metric::TtftDue,
+    Metric::Itl,
+    Metric::Tpot,
+    Metric::Ntpot,
+    Metric::NtpotWaiting,
+    Metric::NtpotDecoding,
+    Metric::E2e,
+];
 
 /// The outcome of a trial.
 pub fn outcome(found: &StageFindings, ended: Ended) -> Outcome {
@@ -53,11 +61,14 @@ fn shown(found: &StageFindings, metric: Metric) -> Shown {
         Tail::Finite(span) => Some(span.as_ns()),
         Tail::Infinite | Tail::Undefined => None,
     };
+    let interval = |level: Level| Some(latency.quantile(level)?.interval.map(Span::as_ns));
     Shown {
         metric: metric.name().to_owned(),
         mean_ns: latency.mean.map(Span::as_ns),
         p50_ns: quantile(Level::P50),
         p95_ns: quantile(Level::P95),
         p99_ns: quantile(Level::P99),
+        p50_ci: interval(Level::P50),
+        p99_ci: interval(Level::P99),
     }
 }
