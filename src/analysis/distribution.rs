@@ -173,7 +173,7 @@ mod tests {
         for n in 0..100_000_i64 {
             let block = usize::try_from(n / 5_000).unwrap();
             let slow = block == 7 && n % 4 == 0;
-            let slower = n % 200 == 0;
+            let slower = n % 1_000 == 0;
             let value = if slower {
                 5_000
             } else if slow {
