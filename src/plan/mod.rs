@@ -52,7 +52,7 @@ pub use load::Load;
 pub use mistake::{Key, Mistake, PlanError};
 pub use payload::{Payload, PromptAs, Prompts};
 pub use raw::{ConfigError, FloorOptions, Raw, SimOptions, StageOptions, SweepOptions, Text, nearest};
-pub use secrets::REDACTED;
+pub use secrets::{REDACTED, is_secret};
 pub use sim::{SIM_LISTEN, SimIdentity, SimPlan, SimTls};
 pub use sweep::{Goal, Level, SweepPlan};
 pub use target::{Balance, Endpoint, Header, MOST_TARGETS, Retry, Target, Timeouts, Tls};

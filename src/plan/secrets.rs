@@ -9,7 +9,8 @@ pub const REDACTED: &str = "***";
 const SECRET_HEADERS: [&str; 5] = ["authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"];
 
 /// Whether the value of the header `name` is secret, `named` being those of `--secret-header`.
-pub(super) fn is_secret(name: &str, named: &[Text]) -> bool {
+#[must_use]
+pub fn is_secret(name: &str, named: &[Text]) -> bool {
     SECRET_HEADERS.iter().any(|secret| secret.eq_ignore_ascii_case(name))
         || named.iter().any(|secret| secret.as_str().trim().eq_ignore_ascii_case(name))
 }

@@ -97,18 +97,17 @@ fn target(document: &Document, imported: &mut Imported) -> Result<(), ImportErro
             )));
         }
     };
-    let target = &mut imported.raw.target;
-    target.api = Some(api.into());
-    target.url = document.text("/server/base_url")?.map(Text::from).into_iter().collect();
-    target.model = document.text("/server/model_name")?.map(Text::from);
+    imported.raw.target.api = Some(api.into());
+    imported.raw.target.url = document.text("/server/base_url")?.map(Text::from).into_iter().collect();
+    imported.raw.target.model = document.text("/server/model_name")?.map(Text::from);
     if let Some(seconds) = document.number("/load/request_timeout")? {
-        target.timeout = Some(seconds_text(seconds));
+        imported.raw.target.timeout = Some(seconds_text(seconds));
     }
     if let Some(headers) = document.get("/api/headers") {
         let Value::Object(headers) = headers else { return Err(wrong("/api/headers", headers, "a mapping")) };
         for (name, value) in headers {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            target.header.push(Text(format!("{name}: {value}")));
+            imported.header("api.headers", name, &value);
         }
     }
     if document.text("/server/api_key")?.is_some() {

@@ -8,7 +8,7 @@ mod inference_perf;
 mod vllm;
 mod yaml;
 
-use crate::plan::Raw;
+use crate::plan::{Raw, Text, is_secret};
 use std::fmt;
 
 pub use inference_perf::inference_perf;
@@ -64,6 +64,17 @@ impl Imported {
         text.push('\n');
         text.push_str(&self.raw.to_toml());
         text
+    }
+
+    /// A header, unless its value is a secret: those are not written into files.
+    fn header(&mut self, of: &str, name: &str, value: &str) {
+        if is_secret(name, &[]) {
+            self.missing(format!(
+                "{of} {name}: a secret is not written into a file; give it again with --header or --api-key"
+            ));
+        } else {
+            self.raw.target.header.push(Text(format!("{name}: {value}")));
+        }
     }
 
     fn differs(&mut self, what: impl Into<String>) {

@@ -131,15 +131,15 @@ fn target(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         format!("http://{host}:{}", given.text("port").unwrap_or("8000"))
     });
-    // The tool's own default is the path of completions, whatever the backend: it refuses a chat backend with it.
-    let endpoint = given.text("endpoint").unwrap_or("/v1/completions");
+    // The tool's own default is the path of completions, whatever the backend; a chat backend it refuses with that.
+    let endpoint = given.text("endpoint").unwrap_or(usual);
     let url = if endpoint == usual { base } else { format!("{base}{endpoint}") };
     imported.raw.target.url = vec![Text(url)];
     imported.raw.target.model =
         given.text("served-model-name").or_else(|| given.text("model")).map(Text::from);
     for header in given.many("header") {
         let (name, value) = pair("header", header)?;
-        imported.raw.target.header.push(Text(format!("{name}: {value}")));
+        imported.header("--header", name, value);
     }
     if let Some(seconds) = given.number("ready-check-timeout-sec")?.filter(|s| *s > 0.0) {
         imported.raw.target.wait_ready = Some(Text(format!("{}s", number(seconds))));
@@ -372,6 +372,14 @@ mod tests {
         let slots = |command: &str| import(command).unwrap().raw.load.concurrency.map(|text| text.0);
         assert_eq!(slots("vllm bench serve --max-concurrency 8 --request-rate inf").as_deref(), Some("8"));
         assert_eq!(slots("python3 bench/benchmark_serving.py --num-prompts 20").as_deref(), Some("20"));
+    }
+
+    #[test]
+    fn a_secret_is_not_written_into_a_file() {
+        let imported = import("vllm bench serve --header Authorization=sekret X-A=b").unwrap();
+        assert!(!imported.text("it").contains("sekret"));
+        assert_eq!(imported.raw.target.header, ["X-A: b".into()]);
+        assert!(imported.missing.iter().any(|one| one.contains("Authorization")), "{:?}", imported.missing);
     }
 
     #[test]
