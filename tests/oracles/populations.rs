@@ -45,7 +45,7 @@ fn success(index: i64, ms: i64) -> Finished {
     let x = Span::from_ms(ms);
     timeline.waited_for_pool(x);
     timeline.begun(due);
-    timeline.connected(due + x);
+    timeline.secured(due, due + x);
     timeline.departed(due, due);
     timeline.read(exactly(due + x), 300);
     timeline.hear(&Heard::Head { status: 200 });
@@ -74,7 +74,7 @@ fn failure(index: i64, due_ms: i64, error: ErrorClass, ours: bool) -> Finished {
 }
 
 /// A metric, its value where the request's own is 1, in halves, and the age of the cancelled ones in it; `None` = complete.
-const ROWS: [(Metric, i64, Option<i64>); 18] = [
+const ROWS: [(Metric, i64, Option<i64>); 19] = [
     (Metric::Ttft, 2, Some(AGE_MS)),
     (Metric::TtftDue, 2, Some(AGE_MS)),
     (Metric::Ttfe, 2, Some(AGE_MS)),
@@ -94,6 +94,7 @@ const ROWS: [(Metric, i64, Option<i64>); 18] = [
     (Metric::E2eEnd, 6, Some(AGE_MS)),
     (Metric::Head, 2, Some(AGE_MS)),
     (Metric::Connect, 2, None),
+    (Metric::Handshake, 2, None),
     (Metric::PoolWait, 2, None),
 ];
 

@@ -12,15 +12,16 @@ struct Sides(ClientSide, ServerSide);
 
 impl Sides {
     fn new() -> Self {
-        let made = self_made(&[NAME]).unwrap();
-        let roots = certificates(made.certificate.as_bytes()).unwrap();
-        let server = ServerSide::new(made.identity().unwrap(), None).unwrap();
-        Self(ClientSide::new(Trust::Roots(roots), None).unwrap(), server)
+        let made = self_made(&[NAME]).expect("a name");
+        let roots = certificates(made.certificate.as_bytes()).expect("our own");
+        let server = ServerSide::new(made.identity().expect("our own"), None).expect("our own");
+        Self(ClientSide::new(Trust::Roots(roots), None).expect("our own"), server)
     }
 
     /// A session that is up, client's end first.
     fn sessions(&self) -> (Session, Session) {
-        let (mut client, mut server) = (self.0.session(&PeerName::new(NAME).unwrap()), self.1.session());
+        let (mut client, mut server) =
+            (self.0.session(&PeerName::new(NAME).expect("a name")), self.1.session());
         for _ in 0..3 {
             carry(&mut client, &mut server);
             carry(&mut server, &mut client);
@@ -33,7 +34,7 @@ impl Sides {
 fn carry(from: &mut Session, to: &mut Session) {
     let mut wire = Vec::new();
     from.output(&mut wire);
-    to.receive(&wire, &mut |_| ()).unwrap();
+    to.receive(&wire, &mut |_| ()).expect("a handshake");
 }
 
 /// The records of the case's segments, and the session that opens them.
@@ -49,7 +50,7 @@ fn seen<'a>(case: &Case, client: &mut Session, reads: impl IntoIterator<Item = &
     let mut plains = Vec::new();
     for read in reads {
         let mut plain = Vec::new();
-        client.receive(read, &mut |meant| plain.extend_from_slice(meant)).unwrap();
+        client.receive(read, &mut |meant| plain.extend_from_slice(meant)).expect("records of its peer");
         plains.extend((!plain.is_empty()).then_some(plain));
     }
     play(expect(case), plains.iter().map(Vec::as_slice), closing(case))
@@ -58,7 +59,7 @@ fn seen<'a>(case: &Case, client: &mut Session, reads: impl IntoIterator<Item = &
 #[test]
 fn a_case_cut_at_every_byte_of_its_records_comes_out_the_same() {
     let sides = Sides::new();
-    let case = all().into_iter().find(|case| case.id == "T03").unwrap();
+    let case = all().into_iter().find(|case| case.id == "T03").expect("a case of TLS");
     let clear = play(expect(&case), case.segments.iter().map(Vec::as_slice), closing(&case));
     assert_eq!((clear.reply.error, clear.text.as_str()), (None, "AB"));
     let whole = sealed(&sides, &case).1.len();
