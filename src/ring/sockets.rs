@@ -1,6 +1,7 @@
 //! The ring of sockets: connects, listens, sends, closes; by whichever engine drives it.
 //!
 //! It must not wait nor call the handler: the pump does.
+#![allow(unsafe_code, reason = "entries that point to memory of ours")]
 
 use super::buffers::Memory;
 use super::edge::Edge;
@@ -169,8 +170,9 @@ impl<P: Payload> Ring<P> {
         let conn = self.add(fd, State::Connecting, to.path().is_some());
         let begun = match &mut self.edge {
             Edge::Uring(uring) => {
-                // The address lives in its box as long as the ring, and none is ever removed.
-                uring.connect(raw, &self.targets[known].1, token(Kind::Connect, conn), &mut self.departures);
+                let (to, name) = (&self.targets[known].1, token(Kind::Connect, conn));
+                // SAFETY: the address lives in its box as long as the ring, and none is ever removed.
+                unsafe { uring.connect(raw, to, name, &mut self.departures) };
                 Ok(())
             }
             Edge::Epoll(poller) => {
@@ -396,7 +398,8 @@ impl<P: Payload> Ring<P> {
                 let stream =
                     self.streams.get(conn.slot, conn.generation).expect("only open connections send");
                 let (fd, message) = (stream.fd.as_raw_fd(), self.payloads.message(index));
-                uring.send(fd, message, conn, send_token(index), &mut self.departures);
+                // SAFETY: the message and all it points to stay in place until its completion has come (`Payloads`).
+                unsafe { uring.send(fd, message, conn, send_token(index), &mut self.departures) };
             }
             Edge::Epoll(_) => self.send_at_once(conn, index),
         }

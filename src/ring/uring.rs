@@ -66,8 +66,11 @@ impl Uring {
         self.buffers.as_mut().expect("a living ring has its buffers")
     }
 
-    /// Connects `fd` to `address`, which stays in its place as long as the ring.
-    pub(super) fn connect(
+    /// Connects `fd` to `address`.
+    ///
+    /// # Safety
+    /// The address must stay in its place as long as the ring.
+    pub(super) unsafe fn connect(
         &mut self,
         fd: RawFd,
         address: &SocketAddrAny,
@@ -75,7 +78,7 @@ impl Uring {
         left: &mut Departures,
     ) {
         let connect = opcode::Connect::new(Fd(fd), address.as_ptr().cast(), address.addr_len()).build();
-        // SAFETY: the address stays in place, by this function's contract with the only caller (`Ring::connect`).
+        // SAFETY: our caller's promise.
         unsafe { self.ask(connect, token, left) };
     }
 
@@ -93,8 +96,11 @@ impl Uring {
         unsafe { self.ask(accept, token, left) };
     }
 
-    /// Sends `message`, which stays as it is until its completion has come.
-    pub(super) fn send(
+    /// Sends `message`.
+    ///
+    /// # Safety
+    /// The message and all it points to must stay in place until its completion has come.
+    pub(super) unsafe fn send(
         &mut self,
         fd: RawFd,
         message: *const libc::msghdr,
@@ -105,7 +111,7 @@ impl Uring {
         // All of it, with one completion; and a peer that is gone is an error, not a signal.
         let flags = (libc::MSG_NOSIGNAL | libc::MSG_WAITALL).cast_unsigned();
         let send = opcode::SendMsg::new(Fd(fd), message).flags(flags).build();
-        // SAFETY: the message and all it points to stay in place until its completion has come (`Payloads`).
+        // SAFETY: our caller's promise.
         unsafe { self.ask(send, token, left) };
         self.asked.push(conn);
         if self.asked.len() >= self.sends_per_enter {
