@@ -41,7 +41,7 @@ fn the_keys_are_the_published_ones_in_their_order() {
     assert_eq!(
         keys(&value),
         "schema_version run config host target targets stages load latency ntpot throughput tokens slo errors \
-         tolerated failures slowest blame client server"
+         tolerated gpus failures slowest blame client server"
     );
     assert!(keys(&value["run"]).starts_with("id start_unix_ns start_mono_ns"));
     assert_eq!(

@@ -1,8 +1,11 @@
 //! Several servers, several addresses, sources, sockets: whole runs against simulators, counted by target.
 
-use crate::program::{Folder, lowrho, run, text};
+use crate::program::{Folder, lowrho, run, start, text};
 use serde_json::Value;
+use std::fs;
 use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Answers at once.
 const FAST: &str = "--ttft 1ms";
@@ -66,6 +69,43 @@ fn servers_get_their_shares_and_are_told_apart() {
         let index = row["index"].as_u64().unwrap();
         assert_eq!(row["target"].as_u64().unwrap_or(0), u64::from(index % 4 == 2), "{row}");
     }
+}
+
+#[test]
+fn the_one_of_several_that_went_away_is_named() {
+    let folder = Folder::new();
+    let (a, b) = (free("127.0.0.1"), free("127.0.0.1"));
+    let stays = Server::start(&folder, &a, FAST);
+    let goes = Server::start(&folder, &b, FAST);
+    let run = start(&folder, &format!("--url http://{a} --url http://{b} --rate 100 --duration 4s"));
+    let begun =
+        || fs::read_to_string(folder.results().join("records.jsonl")).is_ok_and(|rows| rows.contains('\n'));
+    let until = Instant::now() + Duration::from_secs(30);
+    while !begun() {
+        assert!(Instant::now() < until, "no row within 30 s");
+        thread::sleep(Duration::from_millis(20));
+    }
+    drop(goes);
+    let output = run.wait_with_output().unwrap();
+    drop(stays);
+    let summary = folder.summary();
+    let servers: Vec<&Value> =
+        summary["targets"].as_array().unwrap().iter().map(|target| &target["server"]).collect();
+    assert!(servers[0]["went_away"].is_null(), "{}", servers[0]);
+    assert!(servers[1]["went_away"]["failed"].as_u64().unwrap() >= 5, "{}", servers[1]);
+    assert_eq!((&servers[1]["kept_up"], &summary["server"]["kept_up"]), (&false.into(), &false.into()));
+    assert!(summary["server"]["went_away"].is_null(), "the other one was there until the end");
+    let said = text(&output.stdout);
+    assert!(said.contains("target 1 went away") && said.contains("went away\n"), "{said}");
+}
+
+#[test]
+fn a_window_of_requests_is_no_longer_than_its_run() {
+    let folder = Folder::new();
+    let summary =
+        good_summary(&folder, "--sim --sim-ttft 1ms --sim-itl 0s --rate 20 --requests 4 --warmup 0s");
+    let of_run = |key: &str| summary["run"][key].as_i64().unwrap();
+    assert!(of_run("window_ns") <= of_run("duration_ns"), "{}", summary["run"]);
 }
 
 #[test]
