@@ -174,14 +174,12 @@ mod tests {
             let block = usize::try_from(n / 5_000).unwrap();
             let slow = block == 7 && n % 4 == 0;
             let slower = n % 1_000 == 0;
-            let value = if slower {
-                5_000
-            } else if slow {
-                3_000
-            } else {
-                1_000
+            let value = match (slower, slow) {
+                (true, _) => 20_000,
+                (_, true) => 3_000 + n % 5_000,
+                _ => 1_000,
             };
-            bunched.record(Span::from_ns(value + n % 7), block);
+            bunched.record(Span::from_ns(value), block);
             bunched.contributed();
         }
         let distribution = Distribution::of(&bunched, &NONE);

@@ -12,6 +12,12 @@ fn sweep(folder: &Folder, arguments: &str) -> Output {
     lowrho(folder).arg("sweep").args(engine()).args(arguments.split_whitespace()).output().unwrap()
 }
 
+/// It came to its end. On a busy machine a trial of half a second can leave the client untrusted, which is status 3, and what is
+/// looked at here was measured all the same.
+fn assert_measured(output: &Output) {
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+}
+
 fn read(folder: &Folder) -> Value {
     let text = fs::read_to_string(folder.path().join("results/sweep.json")).unwrap();
     serde_json::from_str(&text).unwrap()
@@ -24,7 +30,7 @@ fn a_profile_is_a_run_at_every_level_and_a_table() {
     let folder = Folder::new();
     let arguments = format!("{QUICK} --from 50 --to 200 --steps 3 --slo ttft_p50<10s --out results");
     let output = sweep(&folder, &arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_measured(&output);
     let told = read(&folder);
     let trials = told["trials"].as_array().unwrap();
     let rates: Vec<f64> =
@@ -61,7 +67,7 @@ fn levels_of_concurrency_are_closed_loops() {
     let folder = Folder::new();
     let output =
         sweep(&folder, &format!("{QUICK} --over concurrency --from 1 --to 4 --steps 3 --out results --json"));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_measured(&output);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     let slots: Vec<u64> = told["trials"]
         .as_array()
@@ -88,7 +94,7 @@ fn a_sweep_that_the_budget_broke_off_goes_on_where_it_was() {
     assert!(made < 3, "{}", text(&output.stderr));
     assert!(told["why"].as_str().unwrap().contains("budget"), "{told}");
     let output = sweep(&folder, "--resume results");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_measured(&output);
     let whole = read(&folder);
     let trials = whole["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 3);
@@ -158,7 +164,7 @@ fn a_sweep_of_the_config_file_is_kept_with_its_lengths_and_repeated_as_a_sweep()
     fs::write(folder.path().join("sweep.toml"), file).unwrap();
     // A flag wins over the file.
     let output = sweep(&folder, "-c sweep.toml --to 100 --out results");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_measured(&output);
     let said = text(&output.stderr);
     assert!(said.contains("warm-up 500 ms") && said.contains("lowrho's simulator"), "{said}");
     let told = read(&folder);
@@ -174,7 +180,7 @@ fn a_sweep_of_the_config_file_is_kept_with_its_lengths_and_repeated_as_a_sweep()
     );
 
     let again = lowrho(&folder).args(["rerun", "results", "--out", "again"]).output().unwrap();
-    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert_measured(&again);
     let again: Value =
         serde_json::from_str(&fs::read_to_string(folder.path().join("again/sweep.json")).unwrap()).unwrap();
     let asked = |sweep: &Value| {
@@ -191,7 +197,7 @@ fn a_sweep_of_the_config_file_is_kept_with_its_lengths_and_repeated_as_a_sweep()
 fn what_a_sweep_goes_on_with_cannot_be_changed() {
     let folder = Folder::new();
     let output = sweep(&folder, &format!("{QUICK} --from 50 --to 100 --steps 2 --out results"));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_measured(&output);
     for (arguments, flag) in [
         ("--from 4", "leave out --from"),
         ("--duration 1s --sim-ttft 9ms", "leave out --duration, --sim-ttft"),
@@ -203,7 +209,7 @@ fn what_a_sweep_goes_on_with_cannot_be_changed() {
         assert!(text(&output.stderr).contains(flag), "{arguments}: {}", text(&output.stderr));
     }
     let output = sweep(&folder, "--resume results --budget 1m --json");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_measured(&output);
 }
 
 #[test]
@@ -245,7 +251,7 @@ fn a_sweep_that_is_interrupted_keeps_what_it_measured_and_goes_on() {
     assert_eq!(told["trials"].as_array().unwrap().len(), 1);
     assert!(text(&output.stdout).contains("--resume goes on with it"), "{}", text(&output.stdout));
     let output = sweep(&folder, "--resume results");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_measured(&output);
     let whole = read(&folder);
     assert_eq!((whole["end"].as_str(), whole["trials"].as_array().unwrap().len()), (Some("found"), 2));
     assert_eq!(whole["trials"][0], told["trials"][0]);
@@ -255,7 +261,7 @@ fn a_sweep_that_is_interrupted_keeps_what_it_measured_and_goes_on() {
 fn runs_and_sweeps_are_reported_apart_and_gpus_can_be_said_afterwards() {
     let folder = Folder::new();
     let output = sweep(&folder, &format!("{QUICK} --from 50 --to 100 --steps 2 --out results"));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_measured(&output);
     let report =
         |arguments: &str| lowrho(&folder).arg("report").args(arguments.split_whitespace()).output().unwrap();
     let mixed = report("results results/trials/000 --html both.html");
