@@ -70,8 +70,9 @@ impl Poller {
             memory: Rc::clone(&memory),
             // The first is lent first: few connections keep to few pages.
             free: (0..config.buffers).rev().collect(),
-            unread: VecDeque::new(),
-            news: VecDeque::new(),
+            unread: VecDeque::with_capacity(SHOWN_AT_ONCE),
+            // Every buffer may be filled, every socket tell something beside.
+            news: VecDeque::with_capacity(usize::from(config.buffers) + SHOWN_AT_ONCE),
             looked: Instant::ZERO,
             has_more: false,
             waits: 0,

@@ -47,6 +47,8 @@ fn one_rung_is_measured_with_whole_and_with_streamed_answers_beside_the_truth() 
     if card.is_file() {
         let plan = lowrho(&folder)
             .args(["run", "--sim", "--rate", "100", "--dry-run", "--card", "card.json"])
+            // A card holds for its engine.
+            .args(engine())
             .output()
             .unwrap();
         assert!(text(&plan.stdout).contains("(capacity card card.json)"), "{}", text(&plan.stderr));
