@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn a_bomb_is_refused_in_small_pieces() {
         let zeros = vec![0; 8 << 20];
-        let bomb = coded(&vec![&zeros[..]; 5]);
+        let bomb = coded(&[&zeros[..]; 5]);
         assert_eq!(refused(&bomb), "the gzip body expands past 1 MiB and 100 times its length");
         let noise = noise(200_000);
-        let long = coded(&vec![&noise[..]; 200]);
+        let long = coded(&[&noise[..]; 200]);
         assert_eq!(refused(&long), "the gzip body expands past 32 MiB");
         let nothing = coded(&[]).repeat(20_000);
         assert_eq!(refused(&nothing), "the gzip body is made of empty parts");

@@ -7,7 +7,7 @@ use crate::wire::retry_after::RetryAfter;
 use crate::wire::{ErrorClass, Reply, TokenSource};
 
 impl Response {
-    /// How it ended. Only after [`Progress::Over`] or [`Response::closed`].
+    /// How it ended. Only after [`crate::wire::Progress::Over`] or [`Response::closed`].
     ///
     /// # Panics
     /// When asked before.
