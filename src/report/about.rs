@@ -54,7 +54,7 @@ pub struct AboutShard {
     pub cpu_time_ns: Option<i64>,
     /// The kernel's share of that CPU time, by its own accounting in ticks.
     pub kernel_share: Option<f64>,
-    /// Receives that ended, or reads that were put off, for want of buffers.
+    /// Receives that ended for want of buffers.
     pub buffer_shortages: u64,
     /// What its ring counted.
     pub ring: RingAudit,

@@ -17,7 +17,7 @@ pub struct Counters {
     pub stamped_by_kernel: u64,
     /// Reads stamped before the harvest that should have brought them: their interval falls back to the stream's own.
     pub overtaken: u64,
-    /// Multishot receives that ended, or reads that were put off, for want of a buffer.
+    /// Multishot receives that ended for want of a buffer; none on epoll, which reads no more in one turn than it has room for.
     pub enobufs: u64,
     /// Multishot receives and accepts armed again.
     pub rearmed: u64,

@@ -13,7 +13,7 @@ use super::slots::Slots;
 use super::sockets::{Listener, State, Stream, Unread};
 use super::token::Kind;
 use super::uring::Departures;
-use super::{Conn, Counters, Departure, Payload, Ring};
+use super::{Conn, Departure, Payload, Ring};
 use crate::clock;
 use crate::time::Span;
 use rustix::event::epoll::EventFlags;
@@ -37,15 +37,14 @@ struct Parts<'a, P> {
     streams: &'a mut Slots<Stream>,
     listeners: &'a Slots<Listens>,
     payloads: &'a mut Payloads<P>,
-    counters: &'a mut Counters,
     departures: &'a mut Departures,
 }
 
 impl<P: Payload> Ring<P> {
     fn parts(&mut self) -> Parts<'_, P> {
-        let Self { edge, streams, listeners, payloads, counters, departures, .. } = self;
+        let Self { edge, streams, listeners, payloads, departures, .. } = self;
         let Edge::Epoll(poller) = edge else { unreachable!("only an epoll is looked at") };
-        Parts { poller, streams, listeners, payloads, counters, departures }
+        Parts { poller, streams, listeners, payloads, departures }
     }
 
     /// Looks at all sockets and reads, without waiting.
@@ -181,7 +180,7 @@ impl<P: Payload> Parts<'_, P> {
                     break true;
                 }
                 let Some(id) = self.poller.buffer() else {
-                    self.counters.enobufs += 1;
+                    // The others are known, and are read in the next turn.
                     self.stays_unread(conn, unread, left == READS_AT_ONCE);
                     return;
                 };
