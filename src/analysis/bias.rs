@@ -33,10 +33,13 @@ impl Bias {
             let clocks = clock * (2 * in_each);
             Level::ALL.map(|level| {
                 let late = stolen.map(|stolen| Late { stamps: in_each, stolen });
-                let earliest = lowest(&earliest, level.q(), late)?;
+                let low = lowest(&earliest, level.q(), late)?;
                 // Only a late first stamp makes a span too short.
-                let latest = highest(&latest, level.q(), late.filter(|_| from_stamp_to_stamp(metric)))?;
-                Some(latest - earliest + clocks)
+                let high = highest(&latest, level.q(), late.filter(|_| from_stamp_to_stamp(metric)))?;
+                // Two quantiles of one bucket can be its width apart; but none moves further than the value that moves most.
+                let apart = high - low + resolution(&earliest, level.q())?;
+                let apart = if late.is_none() { apart.min(stage.bounds.widest(metric)) } else { apart };
+                Some(apart + clocks)
             })
         });
         Self { stamps, stolen, bounds }
@@ -98,6 +101,11 @@ fn highest(values: &Histogram, q: f64, late: Option<Late>) -> Option<Span> {
 
 fn quantile(values: &Histogram, q: f64) -> Option<Span> {
     Some(Span::from_ns(i64::try_from(values.quantile(q)?).ok()?))
+}
+
+/// How wide the bucket is that holds the quantile.
+fn resolution(values: &Histogram, q: f64) -> Option<Span> {
+    Some(Span::from_ns(i64::try_from(values.width_at(values.quantile(q)?)).ok()?))
 }
 
 /// The others lead from our own clock to one stamp.

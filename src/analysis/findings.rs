@@ -184,12 +184,15 @@ impl Findings {
 
 /// What the load of one stage did to a server. Of a load that changes or was cut short, requests in flight tell nothing.
 fn state(stage: &Stage, asked: &StageFacts, facts: &Facts) -> ServerState {
-    let steady = !asked.is_ramp && facts.interrupted.is_none();
+    // A run that was cut after this window has left it whole.
+    let is_cut = facts.interrupted.is_some_and(|at| stage.window().until.is_none_or(|until| at < until));
+    let steady = !asked.is_ramp && !is_cut;
     let parts = stage.window().part_lengths().filter(|_| steady);
     let trend = parts.map(|parts| Trend::of(&stage.in_flight_ns, &parts));
     let mut state = ServerState::of(trend, asked.requested_rate.is_some());
     let population = &stage.population;
     state.failing(examine::ratio(population.failed - population.ours, population.begun.max(1)));
+    state.held_back(examine::ratio(stage.tally(Metric::PoolWait).requests(), population.completed.max(1)));
     if let Some(round_trip) = facts.delayed_acks
         && let Some(found) = HeldBack::in_gaps(stage.tally(Metric::Itl).values(), round_trip)
     {

@@ -29,6 +29,9 @@ const UNSTEADY: &str =
 /// Failures end early, and load that is refused keeps nothing in flight: from this share on, what is in flight tells nothing.
 const DOUBTFUL_FAILURES: f64 = 0.01;
 
+/// Where a larger share waited for a place, the limit of those in flight was in force.
+const DOUBTFUL_WAITS: f64 = 0.01;
+
 /// A server that failed more than this share did not keep up, whatever was in flight.
 const MOST: f64 = 0.5;
 
@@ -57,6 +60,18 @@ impl ServerState {
             self.kept_up = None;
             self.words.push(format!(
                 "whether the server kept up cannot be told: it failed {} of the requests, and those in flight did not grow",
+                say_share(share)
+            ));
+        }
+    }
+
+    /// Takes into account that this share of the requests waited for a place of the pool: what is in flight cannot grow then.
+    pub(super) fn held_back(&mut self, share: f64) {
+        if share > DOUBTFUL_WAITS && self.kept_up == Some(true) {
+            self.kept_up = None;
+            self.words.push(format!(
+                "whether the server kept up cannot be told: {} of the requests waited for a place among those in flight \
+                 (--max-concurrency, --connections), which could not grow",
                 say_share(share)
             ));
         }

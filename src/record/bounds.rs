@@ -21,6 +21,8 @@ struct Uncertain {
     published: Histogram,
     earliest: Histogram,
     latest: Histogram,
+    /// The most that any value can be off.
+    widest: Span,
 }
 
 impl Default for Bounds {
@@ -31,6 +33,7 @@ impl Default for Bounds {
                 published: empty(),
                 earliest: empty(),
                 latest: empty(),
+                widest: Span::ZERO,
             }),
         }
     }
@@ -54,12 +57,19 @@ impl Bounds {
         Some((with(&uncertain.earliest), with(&uncertain.latest)))
     }
 
+    /// The most that any value of a metric can be off; zero where all are exact.
+    #[must_use]
+    pub fn widest(&self, metric: Metric) -> Span {
+        place(metric).map_or(Span::ZERO, |place| self.metrics[place].widest)
+    }
+
     /// Adds what `other` saw.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.metrics.iter_mut().zip(&other.metrics) {
             mine.published.merge(&theirs.published);
             mine.earliest.merge(&theirs.earliest);
             mine.latest.merge(&theirs.latest);
+            mine.widest = mine.widest.max(theirs.widest);
         }
     }
 
@@ -97,6 +107,7 @@ impl Bounds {
         uncertain.published.record(ns(published));
         uncertain.earliest.record(ns(earliest));
         uncertain.latest.record(ns(latest));
+        uncertain.widest = uncertain.widest.max(latest - earliest);
     }
 }
 

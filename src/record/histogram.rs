@@ -225,6 +225,14 @@ impl Histogram {
         })
     }
 
+    /// How far apart two values can be that share the bucket of `value`, and one more.
+    #[must_use]
+    pub fn width_at(&self, value: u64) -> u64 {
+        let (page, slot) = self.place(value);
+        let (low, high) = self.bounds(page * PAGE + slot);
+        high - low + 1
+    }
+
     fn counts_from(&self, first: usize) -> impl Iterator<Item = (usize, u64)> + '_ {
         let pages = self.pages.iter().enumerate().skip(first / PAGE);
         pages

@@ -279,6 +279,8 @@ impl<P: Payload> Pump<P> {
         for read in reads.drain(..) {
             if self.ring.is_open(read.conn) {
                 let told = Read { bytes: bytes(&self.memory, &read), arrival: read.arrival };
+                // The sweep for what was put off brings what came after the harvest had begun: no job begins before that.
+                work.begun = work.begun.max(read.arrival.stamp);
                 handler.read(&mut self.ring, read.conn, told);
                 self.tell_departures(handler);
                 work.done(handler, JobClass::Receive, read.arrival.stamp, read.bytes);
