@@ -5,7 +5,7 @@
 use super::bracket::Bounds;
 use super::collapse::Collapse;
 use super::plan::Trial;
-use super::trial::{Outcome, Trust};
+use super::trial::{Ended, Outcome, Purpose, Trust};
 use super::usl::Usl;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,5 +84,8 @@ pub(super) fn efficient(trials: &[&Trial]) -> Option<f64> {
         let power = trial.outcome.completed_per_s() / mean_ns as f64;
         Some((power, trial.ask.offer.rate()?))
     };
-    trials.iter().filter_map(power).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, rate)| rate)
+    // Of a trial that was cut, and of an overload, the response times are those of requests that were quick enough to be seen.
+    let told =
+        |trial: &&&Trial| trial.outcome.ended == Ended::Whole && trial.ask.purpose != Purpose::Overload;
+    trials.iter().filter(told).filter_map(power).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, rate)| rate)
 }
