@@ -2,7 +2,7 @@
 //!
 //! It reads and writes text; where that text is kept is the store's affair.
 
-use super::figures::rate;
+use super::figures::{percent, rate};
 use super::{GpuCost, Verdict};
 use crate::search::{End, Ended, Findings, Limit, Offer, Purpose, Trial, Trust};
 use schemars::JsonSchema;
@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 /// The version of `sweep.json`; it changes when a key changes its meaning or goes.
 pub const SWEEP_VERSION: u32 = 2;
+
+/// Throughputs that differ by less than this share are the same.
+const AS_MUCH: f64 = 0.99;
 
 /// A sweep. Times are integer nanoseconds, rates per second, null = undefined.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -153,13 +156,23 @@ impl Sweep {
     /// The most that was done, and where, if there was no limit to tell of.
     fn most_done(&self) -> Option<String> {
         let done = |trial: &&Trial| trial.outcome.completed_per_s();
-        let most =
-            self.trusted().max_by(|a, b| done(a).total_cmp(&done(b))).filter(|most| done(most) > 0.0)?;
+        let highest = self.trusted().map(|trial| done(&trial)).fold(0.0, f64::max);
+        // Of those that did as much, the one that kept its requests the shortest: the others only made them wait.
+        let mean =
+            |trial: &&Trial| trial.outcome.shown("e2e").and_then(|e2e| e2e.mean_ns).unwrap_or(i64::MAX);
+        let most = self.trusted().filter(|trial| done(trial) >= AS_MUCH * highest).min_by_key(mean)?;
+        if highest <= 0.0 {
+            return None;
+        }
         let at = match most.ask.offer {
             Offer::Rate(offered) => format!("{} offered", rate(Some(offered))),
             Offer::Slots(slots) => format!("{slots} in flight"),
         };
-        Some(format!("at most {} requests/s done, at {at}", rate(Some(done(&most)))))
+        let failed = match most.outcome.failed_share() {
+            share if share > 0.0 => format!(", where {} of the requests failed", percent(Some(share))),
+            _ => String::new(),
+        };
+        Some(format!("at most {} requests/s done, at {at}{failed}", rate(Some(done(&most)))))
     }
 
     /// Up to which of the loads of a list the service levels were kept.

@@ -76,6 +76,9 @@ pub(super) fn proved(bounds: Bounds, trials: Vec<usize>) -> Limit {
     }
 }
 
+/// With a larger share of failures a trial's latencies say little of the server.
+const DOUBTFUL_FAILURES: f64 = 0.01;
+
 /// The rate at which throughput over mean response time is greatest (Kleinrock 1979, "Power and deterministic rules of thumb").
 pub(super) fn efficient(trials: &[&Trial]) -> Option<f64> {
     let power = |trial: &&Trial| {
@@ -85,7 +88,12 @@ pub(super) fn efficient(trials: &[&Trial]) -> Option<f64> {
         Some((power, trial.ask.offer.rate()?))
     };
     // Of a trial that was cut, and of an overload, the response times are those of requests that were quick enough to be seen.
-    let told =
-        |trial: &&&Trial| trial.outcome.ended == Ended::Whole && trial.ask.purpose != Purpose::Overload;
+    // And where the target failed some, throughput is of what it did not refuse.
+    let told = |trial: &&&Trial| {
+        let outcome = &trial.outcome;
+        outcome.ended == Ended::Whole
+            && trial.ask.purpose != Purpose::Overload
+            && outcome.failed_share() <= DOUBTFUL_FAILURES
+    };
     trials.iter().filter(told).filter_map(power).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, rate)| rate)
 }

@@ -154,6 +154,12 @@ impl Outcome {
         if seconds > 0.0 { float(self.completed.iter().sum()) / seconds } else { 0.0 }
     }
 
+    /// The share of its requests that the target failed; latencies are of the others.
+    #[must_use]
+    pub fn failed_share(&self) -> f64 {
+        float(self.failed) / float((self.succeeded + self.failed).max(1))
+    }
+
     /// The 95 % interval of [`Outcome::completed_per_s`], by Student's t on the twentieths of the window.
     #[must_use]
     pub fn completed_interval(&self) -> (f64, f64) {

@@ -2,7 +2,7 @@
 
 use super::page::{Look, Page, Style};
 use super::table::Table;
-use crate::report::figures::{UNDEFINED, maybe_time, rate, whole_rate};
+use crate::report::figures::{UNDEFINED, maybe_time, percent, rate, whole_rate};
 use crate::report::{Sweep, SweepTrial, Verdict, per_user};
 use crate::search::{Offer, Purpose, Trust};
 use std::fmt;
@@ -80,9 +80,12 @@ fn profile(shown: &[&SweepTrial], sweep: &Sweep, page: &mut Page<'_>) -> fmt::Re
         Some(_) => ("tok/s/GPU", [2, 2, 11]),
         None => ("tokens/s", [9, 10, 11]),
     };
+    // Where none failed, who wants to be told so?
+    let failed = if shown.iter().any(|trial| trial.trial.outcome.failed > 0) { 0 } else { 12 };
     let mut table = Table::new(&[
         ("Offered", 0),
         ("done/s", 0),
+        ("failed", failed),
         ("good/s", 6),
         ("TTFT p50", 4),
         ("TTFT p99", 0),
@@ -120,6 +123,7 @@ fn row(trial: &SweepTrial, most: f64, sweep: &Sweep) -> Vec<String> {
             Offer::Slots(slots) => format!("{slots} at once"),
         },
         rate(Some(outcome.completed_per_s())),
+        percent(Some(outcome.failed_share())),
         rate(outcome.goodput_per_s),
         maybe_time(outcome.shown("ttft").and_then(|shown| shown.p50_ns)),
         p99("ttft"),
