@@ -9,11 +9,11 @@ use std::io::Write;
 const LARGEST_BODY: u64 = 32 << 20;
 
 /// What any body may expand to, in bytes, however little it came as: no timer fires within a read, and so long a body
-/// holds a shard for milliseconds.
-const FREE: u64 = 1 << 20;
+/// holds a shard for a millisecond.
+const FREE: u64 = 256 << 10;
 
 /// How many times its coded length a body may have beyond that: text is some 3 to 30 times as long as its coding.
-const MOST_TIMES: u64 = 100;
+const MOST_TIMES: u64 = 64;
 
 /// Steps in a row that may give nothing: each can be a member of its own, which costs a decoder of its own to find empty.
 const MOST_IN_VAIN: u32 = 200;
@@ -59,7 +59,7 @@ impl Gunzip {
             return Err("the gzip body expands past 32 MiB");
         }
         if self.expanded > FREE + MOST_TIMES * self.coded {
-            return Err("the gzip body expands past 1 MiB and 100 times its length");
+            return Err("the gzip body expands past 256 KiB and 64 times its length");
         }
         // What is left of the read, when a step gives nothing, is another member.
         self.in_vain = if plain.is_empty() && !coded.is_empty() { self.in_vain + 1 } else { 0 };
@@ -145,7 +145,7 @@ mod tests {
     fn a_bomb_is_refused_in_small_pieces() {
         let zeros = vec![0; 8 << 20];
         let bomb = coded(&[&zeros[..]; 5]);
-        assert_eq!(refused(&bomb), "the gzip body expands past 1 MiB and 100 times its length");
+        assert_eq!(refused(&bomb), "the gzip body expands past 256 KiB and 64 times its length");
         let noise = noise(200_000);
         let long = coded(&[&noise[..]; 200]);
         assert_eq!(refused(&long), "the gzip body expands past 32 MiB");
