@@ -3,7 +3,7 @@
 use super::Exit;
 use super::args::{Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments};
 use super::limits::tried_limits;
-use super::{Compare, Export, K6Script, card, repeated, shape};
+use super::{Compare, Export, K6Script, card, named_file, repeated, shape};
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
@@ -18,6 +18,12 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// A file of prompts is kept in memory whole, in bytes.
+const LARGEST_PROMPTS: u64 = 4 << 30;
+
+/// More than any configuration, in bytes.
+const LARGEST_CONFIG: u64 = 1 << 20;
 
 /// What is asked for, every bound checked.
 #[derive(Debug)]
@@ -298,7 +304,7 @@ fn with_files(plan: &mut Plan, how: &mut Invocation) -> Result<(), Refusal> {
         .extend(ignored_proxies(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())));
     if let Prompts::File(path) = &plan.payload.prompts {
         let refuse = |why: &dyn Display| Refusal::File(format!("--prompts {path}: {why}"));
-        let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+        let text = named_file::text(Path::new(path), LARGEST_PROMPTS).map_err(|error| refuse(&error))?;
         plan.workload("model", "run", Some(&text)).map_err(|error| refuse(&error))?;
         how.prompts = Some(text);
     }
@@ -351,7 +357,7 @@ fn with_key_of(environment: Option<String>, mut raw: Raw) -> Raw {
 
 pub(super) fn config(path: &Path) -> Result<Raw, Refusal> {
     let refuse = |why: &dyn Display| Refusal::File(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    let text = named_file::text(path, LARGEST_CONFIG).map_err(|error| refuse(&error))?;
     Raw::from_toml(&text).map_err(|error| refuse(&error))
 }
 

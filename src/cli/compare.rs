@@ -1,6 +1,6 @@
 //! `lowrho compare`, done: files read, told side by side, held to `--fail-if`. It decides no number.
 
-use super::{Exit, again};
+use super::{Exit, again, named_file};
 use crate::analysis::Remeasured;
 use crate::foreign::{self, Comparison, Gate, Reading, Scope};
 use crate::report::Summary;
@@ -104,12 +104,7 @@ fn read(path: &Path) -> Result<Vec<Reading>, String> {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         return run(dir, &name).map(|reading| vec![reading]);
     }
-    let length = fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if length > MOST_BYTES {
-        return Err(format!("it has {length} bytes; read are files of up to {MOST_BYTES}"));
-    }
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|_| "it is no text (UTF-8)".to_owned())?;
+    let text = named_file::text(path, MOST_BYTES).map_err(|error| error.to_string())?;
     foreign::read(&text, &name).map_err(|error| error.to_string())
 }
 

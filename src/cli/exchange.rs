@@ -1,6 +1,6 @@
 //! `lowrho export` and `lowrho import-config`, done: files read, files written. It decides no number and no option.
 
-use super::{Exit, again, limits};
+use super::{Exit, again, limits, named_file};
 use crate::foreign::{Format, Imported, export, import_inference_perf, is_command, vllm_command};
 use crate::host::Facts;
 use crate::plan::{Plan, Raw};
@@ -52,11 +52,14 @@ pub(super) fn import(words: &[String], out: Option<&Path>, facts: &Facts) -> io:
     Ok(exit)
 }
 
+/// More than any configuration.
+const MOST_BYTES: u64 = 1 << 20;
+
 fn imported(words: &[String]) -> Result<(String, Imported), String> {
     if let [one] = words
         && !one.contains(' ')
     {
-        let text = fs::read_to_string(one).map_err(|error| format!("{one}: {error}"))?;
+        let text = named_file::text(Path::new(one), MOST_BYTES).map_err(|error| format!("{one}: {error}"))?;
         let made = import_inference_perf(&text).map_err(|why| format!("{one}: {why}"))?;
         return Ok((format!("inference-perf's {one}"), made));
     }

@@ -14,6 +14,7 @@ mod floor;
 mod init;
 mod k6_script;
 mod limits;
+mod named_file;
 mod repeated;
 mod shape;
 mod sweeps;

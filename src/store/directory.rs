@@ -12,6 +12,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
+/// No file that is read whole is longer, in bytes: a summary has some KiB, and a sweep's some MiB.
+const MOST_BYTES: u64 = 1 << 30;
 const CONFIG: &str = "config.toml";
 const RECORDS: &str = "records.jsonl";
 const SUMMARY: &str = "summary.json";
@@ -285,7 +287,15 @@ impl Results {
 
     fn read_whole(&self, name: &str) -> Result<String, StoreError> {
         let path = self.dir.join(name);
-        fs::read_to_string(&path).map_err(StoreError::io("read", &path))
+        let length = fs::metadata(&path).and_then(|found| match found.is_file() {
+            true if found.len() <= MOST_BYTES => Ok(found.len()),
+            true => Err(io::Error::other(format!(
+                "it has {} bytes, more than any that lowrho wrote",
+                found.len()
+            ))),
+            false => Err(io::Error::other("it is no regular file")),
+        });
+        length.and_then(|_| fs::read_to_string(&path)).map_err(StoreError::io("read", &path))
     }
 
     /// Writes beside, syncs, then renames: a reader sees the old file or the new one, never a part.

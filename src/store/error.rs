@@ -1,6 +1,7 @@
 //! What can go wrong with the results directory, in words that name the path and the remedy.
 
 use crate::report::SummaryError;
+use crate::report::terminal::clean;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
@@ -72,9 +73,10 @@ impl fmt::Display for StoreError {
                     _ => Ok(()),
                 }
             }
-            Self::Row { path, line, words } => write!(f, "{}:{line}: {words}", path.display()),
-            Self::Summary { path, error } => write!(f, "{}: {error}", path.display()),
-            Self::Sweep { path, error } => write!(f, "{}: {error}", path.display()),
+            // What is wrong is told in words of the file, which may have come from anywhere.
+            Self::Row { path, line, words } => write!(f, "{}:{line}: {}", path.display(), clean(words)),
+            Self::Summary { path, error } => write!(f, "{}: {}", path.display(), clean(&error.to_string())),
+            Self::Sweep { path, error } => write!(f, "{}: {}", path.display(), clean(&error.to_string())),
         }
     }
 }

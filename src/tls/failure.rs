@@ -2,7 +2,7 @@
 //!
 //! It must not decide what becomes of the connection.
 
-use rustls::{AlertDescription, CertificateError, Error};
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
 /// Why a session is over before its time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,11 +15,14 @@ pub struct Failure {
 const TRUST: &str = "give the certificate of the authority that made the server's with --ca-cert FILE, or do without proof with --insecure";
 
 impl Failure {
-    /// What the peer did, as rustls says it.
-    pub(super) fn of(error: &Error) -> Self {
+    /// What the peer did, as rustls says it; `is_greeted`: it has answered in TLS before.
+    pub(super) fn of(error: &Error, is_greeted: bool) -> Self {
         use AlertDescription as Alert;
         let remedy = match error {
-            Error::InvalidMessage(_) => {
+            // What is no TLS record at all, instead of an answer to our greeting.
+            Error::InvalidMessage(
+                InvalidMessage::InvalidContentType | InvalidMessage::UnknownProtocolVersion,
+            ) if !is_greeted => {
                 "it seems to speak plain HTTP there: write http://, or give the port that speaks TLS"
             }
             Error::InvalidCertificate(why) => match why {

@@ -61,7 +61,9 @@ impl Session {
                 self.connection.read_tls(&mut bytes).map_err(|error| Failure::words(error.to_string()))?;
             let processed = self.connection.process_new_packets();
             meant |= self.hand_on(hear);
-            let state = processed.map_err(|error| Failure::of(&error))?;
+            // The version is agreed upon with the server's first answer.
+            let is_greeted = self.connection.protocol_version().is_some();
+            let state = processed.map_err(|error| Failure::of(&error, is_greeted))?;
             self.closed |= state.peer_has_closed();
             if taken == 0 {
                 // After close_notify nothing is read any more.

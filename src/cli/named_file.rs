@@ -1,0 +1,34 @@
+//! The text of a file that somebody named, as far as a file of its kind can reach: devices and pipes have no end.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The text of `path`, which has `most` bytes at most.
+///
+/// # Errors
+/// It cannot be read, is longer, or is no UTF-8.
+pub(super) fn text(path: &Path, most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::other(format!(
+            "it is longer than the {most} bytes that are read of such a file"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text (UTF-8)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_refused_and_what_fits_is_read() {
+        let refused = |path: &str, most| text(Path::new(path), most).unwrap_err().to_string();
+        assert_eq!(refused("/dev/zero", 100), "it is longer than the 100 bytes that are read of such a file");
+        assert_eq!(text(Path::new("/dev/null"), 0).unwrap(), "");
+        assert!(text(Path::new("/proc/self/status"), 1 << 20).unwrap().starts_with("Name:"));
+        assert!(refused("/proc/self/exe", 1 << 30).contains("no text"));
+    }
+}
