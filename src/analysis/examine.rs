@@ -262,9 +262,9 @@ fn negative(verdict: &mut Verdict, stage: &Stage, shards: &[ShardQueue], thresho
             all
         })
     };
-    let waits = ("waits of jobs", of_shards(|shard| &shard.backward_waits));
-    let services = ("services of jobs", of_shards(|shard| &shard.backward_services));
-    let metrics = stage.backwards().map(|(metric, seen)| (metric.name(), seen));
+    let waits = (["wait of a job", "waits of jobs"], of_shards(|shard| &shard.backward_waits));
+    let services = (["service of a job", "services of jobs"], of_shards(|shard| &shard.backward_services));
+    let metrics = stage.backwards().map(|(metric, seen)| ([metric.name(); 2], seen));
     let kinds: Vec<_> =
         metrics.chain([waits, services]).filter(|(_, backwards)| backwards.count > 0).collect();
     let backwards: u64 = kinds.iter().map(|(_, seen)| seen.count).sum();
@@ -274,11 +274,12 @@ fn negative(verdict: &mut Verdict, stage: &Stage, shards: &[ShardQueue], thresho
     verdict.check(check, || {
         let kinds = kinds.iter().map(|(name, seen)| {
             let furthest = say_span(Span::ZERO - seen.furthest);
-            format!("{} {name}, by up to {furthest}", seen.count)
+            format!("{} {}, by up to {furthest}", seen.count, name[usize::from(seen.count != 1)])
         });
         let kinds = kinds.collect::<Vec<_>>().join("; ");
+        let spans = if backwards == 1 { "span" } else { "spans" };
         let words =
-            format!("{backwards} spans of time ran backwards ({kinds}): stamps and our clock disagree");
+            format!("{backwards} {spans} of time ran backwards ({kinds}): stamps and our clock disagree");
         (
             words,
             "this is a defect of lowrho, or a clock that was set: please report it if it comes again".into(),

@@ -40,6 +40,9 @@ const USUAL: [&str; 31] = [
     "expect_e2e",
 ];
 
+/// What a sweep says itself: understood, so that it is refused in words, and not shown.
+const NOT_A_SWEEPS: [&str; 3] = ["rate", "concurrency", "repeat"];
+
 /// The whole command line; `all` = help shows the rare options too.
 pub(super) fn command(all: bool) -> Command {
     let defaults = Raw::default_flags();
@@ -63,6 +66,9 @@ pub(super) fn command(all: bool) -> Command {
             command
                 .mut_args(|arg| help_of(truth(negative(arg)), &defaults))
                 .mut_args(|arg| if is_sweeps(&arg) { arg } else { rare(arg, all) })
+                .mut_args(
+                    |arg| if NOT_A_SWEEPS.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg },
+                )
         })
         .mut_subcommand("sim", |command| {
             command.mut_args(|arg| alone(help_of(truth(negative(arg)), &of_sim)))
@@ -186,6 +192,15 @@ mod tests {
         let (short, full) = (help("run", false), help("run", true));
         assert!(short.contains("--rate") && !short.contains("--timeout-idle"), "{short}");
         assert!(full.contains("--timeout-idle") && short.lines().count() * 3 < full.lines().count() * 2);
+    }
+
+    #[test]
+    fn a_sweep_does_not_show_what_it_refuses() {
+        let sweep = help("sweep", true);
+        for id in NOT_A_SWEEPS {
+            let shown = |help: &str| help.contains(&format!("--{id} <"));
+            assert!(shown(&help("run", true)) && !shown(&sweep), "{id}");
+        }
     }
 
     #[test]

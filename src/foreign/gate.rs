@@ -167,7 +167,15 @@ impl Term {
             )),
             (false, _) => figure,
         };
-        let figure = figure.ok_or_else(|| refuse("has no such figure"))?;
+        let seen = reading.figure(self.quantity, Statistic::Max).is_some();
+        let figure = figure.ok_or_else(|| {
+            refuse(if reading.is_ours && seen {
+                "has too few independent observations for that quantile (3 must be expected above it): make a longer run \
+                 (--duration), or name a lower quantile"
+            } else {
+                "has no such figure"
+            })
+        })?;
         if figure.at_least {
             return Err(refuse("requests were cancelled below it, so that it is only a lower bound"));
         }
@@ -215,6 +223,13 @@ mod tests {
         assert!(why.contains("b: it has no interval"), "{why}");
         let other: Gate = "tpot_p99>5%".parse().unwrap();
         assert!(other.crossed(&base, &base).unwrap_err().to_string().contains("no such figure"));
+        let mut short = run("short", 100.0, None);
+        short.figures = [((Quantity::Ttft, Statistic::Max), Figure::plain(120.0))].into();
+        let why = gate.crossed(&base, &short).unwrap_err().to_string();
+        assert!(
+            why.contains("short: has too few independent observations") && why.contains("--duration"),
+            "{why}"
+        );
     }
 
     #[test]

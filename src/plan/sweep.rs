@@ -89,6 +89,12 @@ impl SweepPlan {
                 );
             }
         }
+        // A saved config says 1.
+        if asked.load.repeat.as_ref().is_some_and(|repeat| repeat.as_str() != "1") {
+            let remedy = "leave it out: a profile may name a load more than once, and --auto repeats what is undecided";
+            r.refuse(of_load("repeat", asked.load.repeat.as_ref()), "a sweep makes its own runs", remedy);
+            asked.load.repeat = None;
+        }
         if !asked.stage.is_empty() {
             r.note(Place::Whole("[[stage]]"), None, "a sweep chooses its loads", "leave the stages out");
         }

@@ -77,9 +77,14 @@ impl Site<'_> {
         let models = model_ids(&answer.body);
         if models.is_empty() {
             let (said, url) = (said(&answer), self.endpoint.url());
-            return Err(RunError::Target(format!(
-                "{url}: GET {MODELS} names no model ({said}): give one with --model"
-            )));
+            return Err(RunError::Target(match answer.reply.status {
+                // What speaks no HTTP serves no model either, whatever --model says.
+                None => format!("{url}: GET {MODELS} failed: {said}"),
+                Some(_) => format!(
+                    "{url}: GET {MODELS} names no model ({said}): check that --url is the base of a server with the \
+                     OpenAI API, or give the model with --model"
+                ),
+            }));
         }
         Ok(models)
     }

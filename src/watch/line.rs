@@ -43,7 +43,9 @@ pub fn line(now: &Reading, earlier: &Reading, planned: Option<Span>, width: usiz
     if ttft.count() == 0 {
         ttft = now.ttft();
     }
-    let quantile = |q| maybe_time(ttft.quantile(q).map(Span::as_ns));
+    // As the report has it: three are expected above a quantile that is told.
+    let enough = |q: f64| float(ttft.count()) * (1.0 - q) > 2.999;
+    let quantile = |q| maybe_time(ttft.quantile(q).filter(|_| enough(q)).map(Span::as_ns));
     let rho = now.shards.iter().enumerate().filter_map(|(n, shard)| shard.rho_since(earlier.shards.get(n)));
     let worst = rho.max_by(f64::total_cmp);
     let failed = now.sum(|shard| shard.failed);
@@ -164,6 +166,25 @@ mod tests {
             line(&first, &first, None, 200),
             "0:00  due 0  begun 0  done 0  failed 0  -/s  in flight 0  - tokens/s  TTFT - p99 -  rho -"
         );
+    }
+
+    #[test]
+    fn a_quantile_is_told_when_three_are_expected_above_it() {
+        let gauge = ShardGauge::new();
+        let told = |more: u32| {
+            for _ in 0..more {
+                gauge.first(Span::from_ms(20));
+            }
+            let now = reading(Span::from_s(1), &[&gauge]);
+            let line = line(&now, &now, None, 200);
+            let (_, ttft) = line.split_once("TTFT ").unwrap();
+            let (median, p99) = ttft.split_once(" p99 ").unwrap();
+            [median != "-", !p99.starts_with('-')]
+        };
+        assert_eq!(told(5), [false, false]);
+        assert_eq!(told(1), [true, false]);
+        assert_eq!(told(293), [true, false]);
+        assert_eq!(told(1), [true, true]);
     }
 
     proptest! {

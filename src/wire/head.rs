@@ -92,6 +92,17 @@ pub(super) fn may_be_a_head(bytes: &[u8]) -> bool {
     bytes[..length] == start[..length]
 }
 
+/// What came in place of a head, in words.
+pub(super) fn what_instead(bytes: &[u8]) -> &'static str {
+    match bytes {
+        // A TLS record: an alert, or a handshake, of any version (RFC 8446, 5.1).
+        [0x15 | 0x16, 0x03, ..] => "the reply is TLS, not HTTP: write https:// in the URL",
+        // The first byte of a record may come alone.
+        [0x15 | 0x16] => "the reply seems to be TLS, not HTTP: write https:// in the URL",
+        _ => "the reply does not begin with HTTP/1.",
+    }
+}
+
 /// Parses a whole head.
 pub(super) fn parse(bytes: &[u8]) -> Parsed {
     let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
@@ -253,6 +264,15 @@ mod tests {
             Parsed::Final(head) => head,
             other => panic!("{text:?} gave {other:?}"),
         }
+    }
+
+    #[test]
+    fn a_reply_of_tls_is_told_from_other_noise() {
+        assert!(what_instead(&[0x15, 3, 1, 0, 2, 2, 70]).contains("https://"), "an alert");
+        assert!(what_instead(&[0x16, 3, 3]).contains("https://"), "a handshake");
+        assert!(what_instead(&[0x15]).contains("https://"), "its first byte alone");
+        assert!(!what_instead(b"SSH-2.0").contains("TLS"));
+        assert!(!what_instead(&[0x15, 9]).contains("TLS"));
     }
 
     fn with(headers: &str) -> Head {

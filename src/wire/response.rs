@@ -149,7 +149,7 @@ impl Response {
         }
         let so_far = if carried { &self.carry[..] } else { &read[*at..] };
         if !head::may_be_a_head(so_far) {
-            self.fail(Failure::because(ErrorClass::HttpProtocol, "the reply does not begin with HTTP/1."));
+            self.fail(Failure::because(ErrorClass::HttpProtocol, head::what_instead(so_far)));
             return false;
         }
         let end = self.head_end.find(so_far);

@@ -8,7 +8,7 @@ use serde_json::Value;
 const LONGEST_MESSAGE: usize = 512;
 
 /// What a body says went wrong: the message of its JSON error, else the body's own first bytes. Event-stream
-/// framing around the JSON is ignored. `None` for an empty body.
+/// framing around the JSON is ignored, and of a page of HTML only the first words are kept. `None` for an empty body.
 #[must_use]
 pub fn error_message(body: &[u8]) -> Option<Box<str>> {
     let body = body.trim_ascii();
@@ -20,7 +20,30 @@ pub fn error_message(body: &[u8]) -> Option<Box<str>> {
         return Some(cut(&message));
     }
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * LONGEST_MESSAGE)]);
+    if text.starts_with('<') {
+        return Some(first_words(&text).into());
+    }
     (!text.is_empty()).then(|| cut(&text))
+}
+
+/// What a page of HTML begins to say: its words outside tags, at most 100 characters of them.
+fn first_words(page: &str) -> String {
+    /// As much as fits on a line beside a URL.
+    const MOST: usize = 100;
+    let mut text = String::new();
+    for part in page.split('<') {
+        // Up to its end a part is the inside of a tag; the first part, before any tag, is empty.
+        if let Some((_, outside)) = part.split_once('>') {
+            text.push(' ');
+            text.push_str(outside);
+        }
+    }
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(MOST) {
+        _ if words.is_empty() => "a page of HTML".into(),
+        Some((end, _)) => format!("a page of HTML: {}...", &words[..end]),
+        None => format!("a page of HTML: {words}"),
+    }
 }
 
 /// The names in the reply to `GET /v1/models`; empty when it is none.
@@ -126,6 +149,15 @@ mod tests {
         let body = "\u{e9}".repeat(2000);
         let message = error_message(body.as_bytes()).unwrap();
         assert!(message.len() <= LONGEST_MESSAGE && message.chars().all(|c| c == '\u{e9}'));
+    }
+
+    #[test]
+    fn of_a_page_only_the_first_words_are_kept() {
+        let page = "<!DOCTYPE HTML>\n<html lang=\"en\"><head><title>Error response</title></head>\n<body><h1>404</h1>";
+        assert_eq!(error_message(page.as_bytes()).as_deref(), Some("a page of HTML: Error response 404"));
+        assert_eq!(error_message(b"<html><body").as_deref(), Some("a page of HTML"));
+        let long = error_message(format!("<p>{}", "\u{e9}".repeat(500)).as_bytes()).unwrap();
+        assert_eq!(long.chars().filter(|c| *c == '\u{e9}').count(), 100);
     }
 
     #[test]

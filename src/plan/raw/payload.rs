@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = "Payload")]
 pub struct PayloadOptions {
-    /// Tokens of a synthetic prompt: N, uniform:a:b, normal:mean:sd, lognormal:mean:sd
+    /// Tokens of a synthetic prompt: N, uniform:a:b, normal:mean:sd, lognormal:mean:sd, exp:mean
     #[arg(long, value_name = "TOKENS")]
     pub input_tokens: Option<Text>,
-    /// Tokens asked of an answer: N, uniform:a:b, normal:mean:sd, lognormal:mean:sd
+    /// Tokens asked of an answer: N, uniform:a:b, normal:mean:sd, lognormal:mean:sd, exp:mean
     #[arg(long, value_name = "TOKENS")]
     pub output_tokens: Option<Text>,
     /// Prompts from a file instead: a line is {"prompt" or "messages", "output_tokens"?}

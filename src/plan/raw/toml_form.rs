@@ -84,7 +84,16 @@ fn unknown_keys(table: &toml::Table) -> Vec<String> {
     let mut strange = Vec::new();
     for (section, value) in table {
         let Some((_, keys)) = known.iter().find(|(name, _)| name == section) else {
-            strange.push(unknown_section(section, &known));
+            let is_section = match value {
+                toml::Value::Table(_) => true,
+                toml::Value::Array(entries) => entries.iter().any(toml::Value::is_table),
+                _ => false,
+            };
+            strange.push(if is_section {
+                unknown_section(section, &known)
+            } else {
+                key_outside(section, &known)
+            });
             continue;
         };
         let tables = match value {
@@ -97,6 +106,24 @@ fn unknown_keys(table: &toml::Table) -> Vec<String> {
         }
     }
     strange
+}
+
+/// A key before the first section: what it may have been meant for.
+fn key_outside(key: &str, known: &[(String, Vec<String>)]) -> String {
+    let all = known.iter().flat_map(|(_, keys)| keys).map(String::as_str);
+    let near = nearest(key, all);
+    let home = near.and_then(|near| known.iter().find(|(_, keys)| keys.iter().any(|key| key == near)));
+    match near.zip(home) {
+        Some((near, (home, _))) if near == key => {
+            format!("the key {key} stands outside of any section: write it under [{home}]")
+        }
+        Some((near, (home, _))) => {
+            format!("unknown key {key}, outside of any section: did you mean {near}, under [{home}]?")
+        }
+        None => {
+            format!("unknown key {key}, outside of any section: every key stands under one, as in [load]")
+        }
+    }
 }
 
 fn unknown_section(section: &str, known: &[(String, Vec<String>)]) -> String {
@@ -156,7 +183,13 @@ mod tests {
             refusal("[target]\nwarmup = \"5s\""),
             "unknown key target.warmup: warmup belongs in [load]"
         );
-        assert_eq!(refusal("rate = 5"), "unknown section \"rate\": rate is a key of [load]");
+        assert_eq!(refusal("rate = 5"), "the key rate stands outside of any section: write it under [load]");
+        assert_eq!(
+            refusal("rte = 5"),
+            "unknown key rte, outside of any section: did you mean rate, under [load]?"
+        );
+        assert!(refusal("xyzzy = 5").contains("outside of any section"));
+        assert_eq!(refusal("[rate]\nx = 5"), "unknown section \"rate\": rate is a key of [load]");
     }
 
     #[test]

@@ -42,8 +42,12 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, endpoints: &[Endpoint]) -> Tls {
     }
     let speaks = endpoints.iter().any(|endpoint| endpoint.secure);
     if !speaks {
-        let (accepted, remedy) =
-            ("with a server that speaks TLS", "write https:// in --url, or leave it out");
+        let accepted = "with a server that speaks TLS";
+        let remedy = if raw.target.sim == Some(true) {
+            "add --sim-tls, or leave it out"
+        } else {
+            "write https:// in --url, or leave it out"
+        };
         for given in [option!(raw.target.ca_cert), cert, key] {
             if given.value.is_some() {
                 r.refuse(given, accepted, remedy);

@@ -33,6 +33,8 @@ fn an_https_server_is_met_with_the_hosts_own_authorities_unless_told() {
 fn what_tls_has_no_use_for_is_refused() {
     for (toml, words) in [
         (format!("{URL}ca-cert = \"ca.pem\"\n{RATE}"), "with a server that speaks TLS"),
+        (format!("{URL}ca-cert = \"ca.pem\"\n{RATE}"), "write https://"),
+        (format!("[target]\nsim = true\nca-cert = \"ca.pem\"\n{RATE}"), "add --sim-tls"),
         (format!("{URL}insecure = true\n{RATE}"), "with a server that speaks TLS"),
         (format!("{HTTPS}insecure = true\nca-cert = \"ca.pem\"\n{RATE}"), "without --ca-cert"),
         (format!("{HTTPS}client-key = \"me.key\"\n{RATE}"), "with --client-cert"),

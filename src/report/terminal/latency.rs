@@ -2,7 +2,7 @@
 
 use super::page::{Look, Page};
 use super::table::Table;
-use crate::report::figures::{INFINITE, UNDEFINED, interval, maybe_time, time};
+use crate::report::figures::{INFINITE, UNDEFINED, count, interval, maybe_time, time};
 use crate::report::{Distribution, Latency, Quantile, Section, WithFailures};
 use std::fmt;
 
@@ -47,10 +47,33 @@ pub(super) fn write(
             "too few independent observations: under 3 are expected above that quantile",
         )?;
     }
+    if let Some(why) = why_no_tpot(section) {
+        page.paragraph(Look::Dim, "- ", &why)?;
+    }
     if failures {
         page.paragraph(Look::Dim, "* ", "with every failure as infinite; the other rows are successes only")?;
     }
     Ok(())
+}
+
+/// Why answers have no TPOT, where it is not the number of observations.
+fn why_no_tpot(section: &Section) -> Option<String> {
+    let (latency, tokens) = (&section.latency, &section.tokens);
+    let (with, answers) = (latency.tpot_ns.count, latency.ttft_ns.count);
+    let per_event = tokens.per_event.filter(|per_event| *per_event > 2.0 && tokens.sources.usage > 0);
+    match per_event {
+        _ if with >= answers => None,
+        Some(per_event) => Some(format!(
+            "TPOT of {} of {} answers: the rest streamed under half of the tokens that usage counts one by one \
+             ({per_event:.1} tokens an event), so that when each came is not known; NTPOT stands",
+            count(with),
+            count(answers)
+        )),
+        None if with == 0 && tokens.output <= answers => {
+            Some("no TPOT: no answer has a token after its first".into())
+        }
+        None => None,
+    }
 }
 
 /// Every latency with its label, and whether it is shown without being asked for.
