@@ -3,7 +3,7 @@
 use super::Exit;
 use super::args::{Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments};
 use super::limits::tried_limits;
-use super::{Compare, Export, K6Script, card, repeated, shape};
+use super::{Compare, Export, K6Script, card, elsewhere, repeated, shape};
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
@@ -135,7 +135,8 @@ impl From<PlanError> for Refusal {
 pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Result<Asked, Refusal> {
     let arguments = with_negatives(arguments);
     let all = arguments.iter().any(|argument| argument == "--help");
-    let matches = shape::command(all).try_get_matches_from(arguments).map_err(Refusal::Usage)?;
+    let matches = shape::command(all).try_get_matches_from(arguments);
+    let matches = matches.map_err(|error| Refusal::Usage(elsewhere::explained(error)))?;
     match Arguments::from_arg_matches(&matches).map_err(Refusal::Usage)?.command {
         Command::Run(run) => {
             let file = run.config.as_deref().map(config).transpose()?.unwrap_or_default();
