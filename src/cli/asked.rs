@@ -7,7 +7,7 @@ use super::{Compare, Export, K6Script, card, elsewhere, repeated, shape};
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
-    FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text,
+    FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text, parse_cpus,
 };
 use crate::run;
 use crate::store::Results;
@@ -90,6 +90,9 @@ pub struct Invocation {
     /// The text of the plan's file of prompts, if it has one; it makes a workload.
     pub prompts: Option<String>,
 }
+
+/// As many CPUs as any kernel is built for.
+const MOST_SHARDS: usize = 8192;
 
 /// Why nothing was done.
 #[derive(Debug)]
@@ -242,14 +245,32 @@ fn examined(mut asked: Raw, facts: &Facts) -> Result<Asked, Refusal> {
     if asked == Raw::default() {
         return Ok(Asked::Doctor { plan: None, json });
     }
+    let limits = carded(&asked, facts)?;
     let lenient = Limits {
+        cpus: wished_cpus(&asked, &limits.cpus),
         memlock_bytes: None,
         kernel: None,
         io_uring_forbidden: None,
         ring_refused: None,
-        ..carded(&asked, facts)?
+        ..limits
     };
     Ok(Asked::Doctor { plan: Some(Box::new(Plan::new(asked, &lenient)?)), json })
+}
+
+/// The CPUs that this process may run on, and those that a plan names or needs beside them: a doctor tells which are not there.
+fn wished_cpus(asked: &Raw, there: &[usize]) -> Vec<usize> {
+    let named =
+        asked.client.cpus.as_ref().and_then(|cpus| parse_cpus(cpus.as_str()).ok()).unwrap_or_default();
+    let shards =
+        asked.client.shards.as_ref().and_then(|shards| shards.as_str().parse().ok()).unwrap_or(0_usize);
+    let mut cpus: Vec<usize> = there.iter().chain(&named).copied().collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    // No machine has as many as a slip of the finger may ask for: that is refused as any plan is.
+    let next = cpus.last().map_or(0, |last| last + 1);
+    let missing = shards.min(MOST_SHARDS).saturating_sub(cpus.len());
+    cpus.extend(next..next + missing);
+    cpus
 }
 
 /// What `facts` mean for a plan, with the costs of the capacity card that it asks for, or of the usual one.
