@@ -363,6 +363,23 @@ fn the_doctor_judges_the_machine_for_the_run_it_is_asked_about() {
     let busy = words(&["--url", "http://127.0.0.1:9", "--rate", "9000", "--shards", "1"]);
     assert!(busy.lines().any(|line| line.starts_with("fail") && line.contains("expected rho")), "{busy}");
     assert!(busy.contains("loopback has no interrupts"), "{busy}");
+    let more = (std::thread::available_parallelism().unwrap().get() + 1).to_string();
+    let crowded = lowrho(&[
+        "doctor",
+        "--url",
+        "http://127.0.0.1:9",
+        "--rate",
+        "9000",
+        "--cpus",
+        "0",
+        "--shards",
+        &more,
+    ]);
+    assert_eq!(crowded.status.code(), Some(2), "--cpus and --shards of one command disagree on any machine");
+    let crowded = lowrho(&["doctor", "--url", "http://127.0.0.1:9", "--rate", "9000", "--shards", &more]);
+    let told = String::from_utf8_lossy(&crowded.stdout);
+    assert!(told.lines().any(|line| line.starts_with("fail") && line.contains("cpus")), "{told}");
+    assert_eq!(crowded.status.code(), Some(1));
     let refused = lowrho(&["doctor", "--url", "http://127.0.0.1:9", "--rate", "-1"]);
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
 }

@@ -3,11 +3,11 @@
 use super::Exit;
 use super::args::{Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments};
 use super::limits::tried_limits;
-use super::{Compare, Export, K6Script, card, named_file, repeated, shape};
+use super::{Compare, Export, K6Script, card, elsewhere, named_file, repeated, shape};
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
-    FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text,
+    FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text, parse_cpus,
 };
 use crate::run;
 use crate::store::Results;
@@ -97,6 +97,9 @@ pub struct Invocation {
     pub prompts: Option<String>,
 }
 
+/// As many CPUs as any kernel is built for.
+const MOST_SHARDS: usize = 8192;
+
 /// Why nothing was done.
 #[derive(Debug)]
 pub enum Refusal {
@@ -141,7 +144,8 @@ impl From<PlanError> for Refusal {
 pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Result<Asked, Refusal> {
     let arguments = with_negatives(arguments);
     let all = arguments.iter().any(|argument| argument == "--help");
-    let matches = shape::command(all).try_get_matches_from(arguments).map_err(Refusal::Usage)?;
+    let matches = shape::command(all).try_get_matches_from(arguments);
+    let matches = matches.map_err(|error| Refusal::Usage(elsewhere::explained(error)))?;
     match Arguments::from_arg_matches(&matches).map_err(Refusal::Usage)?.command {
         Command::Run(run) => {
             let file = run.config.as_deref().map(config).transpose()?.unwrap_or_default();
@@ -247,14 +251,32 @@ fn examined(mut asked: Raw, facts: &Facts) -> Result<Asked, Refusal> {
     if asked == Raw::default() {
         return Ok(Asked::Doctor { plan: None, json });
     }
+    let limits = carded(&asked, facts)?;
     let lenient = Limits {
+        cpus: wished_cpus(&asked, &limits.cpus),
         memlock_bytes: None,
         kernel: None,
         io_uring_forbidden: None,
         ring_refused: None,
-        ..carded(&asked, facts)?
+        ..limits
     };
     Ok(Asked::Doctor { plan: Some(Box::new(Plan::new(asked, &lenient)?)), json })
+}
+
+/// The CPUs that this process may run on, and those that a plan names or needs beside them: a doctor tells which are not there.
+fn wished_cpus(asked: &Raw, there: &[usize]) -> Vec<usize> {
+    let named =
+        asked.client.cpus.as_ref().and_then(|cpus| parse_cpus(cpus.as_str()).ok()).unwrap_or_default();
+    let shards =
+        asked.client.shards.as_ref().and_then(|shards| shards.as_str().parse().ok()).unwrap_or(0_usize);
+    let mut cpus: Vec<usize> = there.iter().chain(&named).copied().collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    // No machine has as many as a slip of the finger may ask for: that is refused as any plan is.
+    let next = cpus.last().map_or(0, |last| last + 1);
+    let missing = shards.min(MOST_SHARDS).saturating_sub(cpus.len());
+    cpus.extend(next..next + missing);
+    cpus
 }
 
 /// What `facts` mean for a plan, with the costs of the capacity card that it asks for, or of the usual one.

@@ -53,8 +53,9 @@ fn made(plan: &Plan, how: &Invocation, asked: &K6Script) -> Result<Vec<String>, 
     if plan.sim.is_some() {
         return Err("--sim: k6 cannot start it; run lowrho sim, and give its URL by --url".into());
     }
-    let model =
-        plan.target.model.as_deref().ok_or("--model: not given, and a script asks no server for it")?;
+    let model = plan.target.model.as_deref().ok_or(
+        "--model (target.model in a file): not given, and a script asks no server for it: name the model",
+    )?;
     let load = load(plan)?;
     let bodies_path = asked.script.with_extension("bodies.json");
     let workload = plan.workload(model, "k6", how.prompts.as_deref()).map_err(|why| why.to_string())?;

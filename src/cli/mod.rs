@@ -8,6 +8,7 @@ mod compare;
 mod curl;
 mod deeds;
 mod dry_run;
+mod elsewhere;
 mod exchange;
 mod exit;
 mod floor;

@@ -3,7 +3,9 @@
 //!
 //! It must not fill in what only those clients know, such as distributions of lengths.
 
-use super::{MAX, MEAN, MIN, P50, P90, P95, P99, SD, Statistic, failed, instant, told, window_s};
+use super::{
+    MAX, MEAN, MIN, P50, P90, P95, P99, SD, Statistic, TWO_POPULATIONS, failed, instant, told, window_s,
+};
 use crate::foreign::MS;
 use crate::report::{Distribution, Ended, Summary};
 use serde_json::{Map, Value, json};
@@ -65,6 +67,7 @@ pub(super) fn value(summary: &Summary) -> Value {
     let mut value = Map::from_iter([
         ("schema_version".to_owned(), Value::from("1.4")),
         ("lowrho_version".to_owned(), summary.run.version.clone().into()),
+        ("lowrho_note".to_owned(), TWO_POPULATIONS.into()),
         ("benchmark_id".to_owned(), summary.run.id.clone().into()),
     ]);
     value.extend(common(summary, true));

@@ -2,7 +2,9 @@
 //!
 //! It must not fill in percentiles that the summary does not have: they are null.
 
-use super::{MAX, MEAN, MIN, P50, P90, P95, P99, P99_9, Statistic, failed, in_units, window_s};
+use super::{
+    MAX, MEAN, MIN, P50, P90, P95, P99, P99_9, Statistic, TWO_POPULATIONS, failed, in_units, window_s,
+};
 use crate::foreign::S;
 use crate::report::{Distribution, Summary};
 use serde_json::{Map, Value, json};
@@ -70,6 +72,7 @@ pub(super) fn value(summary: &Summary) -> Value {
         });
     }
     json!({
+        "lowrho_note": TWO_POPULATIONS,
         "benchmark_time_seconds": window_s(summary),
         "load_summary": {
             "count": load.begun,

@@ -55,6 +55,10 @@ pub fn export(summary: &Summary, format: Format) -> String {
     format!("{value:#}\n")
 }
 
+/// Why counts and rates of one file need not divide into each other, in words for its reader.
+const TWO_POPULATIONS: &str = "counts, totals and latencies are of the requests due in the window, whenever they ended; rates \
+                               are of what ended in it: count / duration need not be the rate";
+
 /// A statistic of a distribution, in nanoseconds.
 type Statistic = fn(&Distribution) -> Option<i64>;
 

@@ -2,7 +2,9 @@
 //!
 //! It must not fill in what only that client knows.
 
-use super::{MEAN, P50, P90, P95, P99, P99_9, SD, Statistic, failed, instant, told, window_s};
+use super::{
+    MEAN, P50, P90, P95, P99, P99_9, SD, Statistic, TWO_POPULATIONS, failed, instant, told, window_s,
+};
 use crate::foreign::MS;
 use crate::report::Summary;
 use serde_json::{Value, json};
@@ -33,6 +35,7 @@ pub(super) fn value(summary: &Summary) -> Value {
         "num_prompts": load.begun,
         "lowrho_version": summary.run.version,
         "lowrho_verdict": summary.client.verdict.name(),
+        "lowrho_note": TWO_POPULATIONS,
         // Without a rate the tool sends as fast as it may: a closed loop, of --max-concurrency.
         "request_rate": load.requested_rate.map_or_else(|| unlimited(summary), Value::from),
         "burstiness": burstiness(summary),

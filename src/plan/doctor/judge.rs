@@ -27,6 +27,7 @@ pub fn judge(machine: &Machine, plan: Option<&Plan>) -> Vec<Finding> {
         io_uring(machine, plan),
         container(machine, plan),
         engine(machine, plan),
+        cpus(machine, plan),
         rho(machine, plan),
         files(machine, plan),
         ports(machine, plan),
@@ -142,6 +143,25 @@ fn container(machine: &Machine, plan: Option<&Plan>) -> Finding {
              or a profile that lists them)",
         ),
     }
+}
+
+/// Whether every shard has a CPU.
+fn cpus(machine: &Machine, plan: Option<&Plan>) -> Finding {
+    let name = "cpus";
+    let words = format!("this process may run on cpus {}", format_cpus(&machine.cpus));
+    let wanted = plan.map_or(&[][..], |plan| plan.client.cpus.as_slice());
+    let missing: Vec<usize> = wanted.iter().copied().filter(|cpu| !machine.cpus.contains(cpu)).collect();
+    if missing.is_empty() {
+        return fine(name, words);
+    }
+    let words = if wanted.len() > machine.cpus.len() {
+        format!("{words}, and {} shards need one each", wanted.len())
+    } else {
+        format!("{words}, and shards are asked for on cpus {}", format_cpus(&missing))
+    };
+    let remedy =
+        "fewer --shards, other --cpus, more machines, or a wider affinity (taskset -p, cpuset, container)";
+    finding(name, Health::Fail, words, remedy)
 }
 
 fn rho(machine: &Machine, plan: Option<&Plan>) -> Finding {

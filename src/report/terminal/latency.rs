@@ -63,12 +63,17 @@ fn why_no_tpot(section: &Section) -> Option<String> {
     let per_event = tokens.per_event.filter(|per_event| *per_event > 2.0 && tokens.sources.usage > 0);
     match per_event {
         _ if with >= answers => None,
-        Some(per_event) => Some(format!(
-            "TPOT of {} of {} answers: the rest streamed under half of the tokens that usage counts one by one \
-             ({per_event:.1} tokens an event), so that when each came is not known; NTPOT stands",
-            count(with),
-            count(answers)
-        )),
+        Some(per_event) => {
+            let whose = if with == 0 {
+                "no TPOT: answers".into()
+            } else {
+                format!("TPOT of {} of {} answers: the others", count(with), count(answers))
+            };
+            Some(format!(
+                "{whose} streamed under half of the tokens of their usage one by one ({per_event:.1} tokens an event), so \
+                 that when each came is not known; NTPOT stands"
+            ))
+        }
         None if with == 0 && tokens.output <= answers => {
             Some("no TPOT: no answer has a token after its first".into())
         }

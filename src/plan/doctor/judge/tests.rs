@@ -183,6 +183,16 @@ fn the_plans_rho_is_held_to_its_own_thresholds() {
 }
 
 #[test]
+fn shards_without_a_cpu_are_found() {
+    let plan = plan("[load]\nrate = 100\n[client]\nshards = 4\n", &desktop());
+    let cpus = |machine: &Machine| {
+        let found = judge(machine, Some(&plan)).into_iter().find(|finding| finding.name == "cpus");
+        found.unwrap().health
+    };
+    assert_eq!([&desktop(), &guest()].map(cpus), [Health::Ok, Health::Fail]);
+}
+
+#[test]
 fn a_switch_of_the_kernel_is_told_before_what_follows_from_it() {
     let off = Machine { io_uring_forbidden: Some("kernel.io_uring_disabled is 2".into()), ..docker() };
     let findings = judge(&off, None);
