@@ -57,7 +57,7 @@ struct Reader {
     read: fn(&Load) -> Used,
 }
 
-/// The readers; the first is the one that the others are held against.
+/// The readers; the first is the one that the others are held against, and one on epoll follows the same on io_uring.
 const READERS: [Reader; 5] = [
     Reader { name: "bare ring reader", read: bare::read },
     Reader { name: "pump", read: |load| pumped::read(load, Engine::Uring) },
@@ -113,6 +113,17 @@ fn main() {
         }
     }
     let bare = ns_per_event[0].clone();
+    for uring in [1, 3] {
+        let pairs = ns_per_event[uring].iter().zip(&ns_per_event[uring + 1]);
+        let mut ratios: Vec<f64> = pairs.map(|(uring, epoll)| epoll / uring).collect();
+        let middle = median(&mut ratios);
+        say(format!(
+            "{:<20} of the same on io_uring {middle:.3} (pairs from {:.3} to {:.3})",
+            READERS[uring + 1].name,
+            ratios[0],
+            ratios[ratios.len() - 1]
+        ));
+    }
     for (Reader { name, .. }, of_reader) in READERS.iter().zip(&mut ns_per_event) {
         let mut ratios: Vec<f64> = of_reader.iter().zip(&bare).map(|(ns, bare)| ns / bare).collect();
         let (ns, of_bare) = (median(of_reader), median(&mut ratios));

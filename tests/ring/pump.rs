@@ -428,6 +428,29 @@ fn a_harvest_ends_though_more_streams_starve_than_there_are_entries() {
 }
 
 #[test]
+fn streams_faster_than_they_are_read_arrive_whole_and_in_order() {
+    const BYTES: usize = 2_000_000;
+    let (mut pump, mut heard) = (pump_with(&RingConfig::default(), Coalesce::Auto), Heard::default());
+    let ends: Vec<(Conn, TcpStream)> = (0..20).map(|_| connected(&mut pump, &mut heard)).collect();
+    let mut conns = Vec::new();
+    let mut writers = Vec::new();
+    for (n, (conn, mut peer)) in ends.into_iter().enumerate() {
+        conns.push(conn);
+        // Ends inside a buffer, inside a segment, and of another length for each.
+        let bytes = numbered(BYTES + 997 * n, n);
+        writers.push(std::thread::spawn(move || peer.write_all(&bytes).expect("it is read")));
+    }
+    until(&mut pump, &mut heard, "all ended", |heard| {
+        heard.events.iter().filter(|event| matches!(event, Event::Ended(..))).count() == conns.len()
+    });
+    writers.into_iter().for_each(|writer| writer.join().expect("all is written"));
+    for (n, conn) in conns.iter().enumerate() {
+        assert!(heard.bytes(*conn) == numbered(BYTES + 997 * n, n), "stream {n} lost bytes or their order");
+        assert_eq!(heard.end(*conn), Some(End::Fin));
+    }
+}
+
+#[test]
 fn nothing_is_heard_of_a_closed_connection_and_its_payload_is_kept_until_the_kernel_is_done() {
     let (mut pump, mut heard) = (pump(), Heard::default());
     let (conn, mut peer) = connected(&mut pump, &mut heard);
