@@ -1,5 +1,6 @@
 //! The client's state: whether the numbers can be trusted, why not, and what to do about it.
 
+use super::figures::{percent, time};
 use super::{ImaginedClient, Reported, ShardAudit, Tls};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,26 @@ pub struct Blame {
     pub server_idle_ns: Option<i64>,
     /// Of the server's part: what load has added, queueing and contention; null = not known.
     pub server_load_ns: Option<i64>,
+}
+
+impl Blame {
+    /// `24.3 ms = client at most 279 us (1.1 %) + network 4.00 us (0.02 %, least round trip) + server 24.0 ms (98.8 %)`.
+    pub(super) fn sentence(&self) -> String {
+        let network = self.network_ns.map_or("network not measured".into(), |ns| {
+            format!("network {} ({}, least round trip)", time(ns), percent(self.network_share))
+        });
+        let split = self.server_idle_ns.zip(self.server_load_ns).map_or_else(String::new, |(idle, load)| {
+            format!(": {} when idle, {} added by load", time(idle), time(load))
+        });
+        format!(
+            "{} = client at most {} ({}) + {network} + server {} ({}){split}",
+            time(self.ttft_p99_ns),
+            time(self.client_ns),
+            percent(self.client_share),
+            time(self.server_ns),
+            percent(self.server_share),
+        )
+    }
 }
 
 /// Trust in the client's numbers, from best to worst.

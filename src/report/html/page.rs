@@ -2,7 +2,7 @@
 
 use super::figure::Figure;
 use super::told::Told;
-use super::{audit, course, curves, profile, stages, tables};
+use super::{audit, course, curves, levels, others, profile, servers, stages, tables};
 use crate::report::figures::time;
 use crate::report::{Ended, Verdict};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -82,13 +82,16 @@ fn single(told: &Told) -> Markup {
             (tables::headline(told))
         }
         (tables::load(&summary.total))
+        (levels::markup(&summary.total))
         (tables::latencies(&summary.total))
         (tables::failures(&summary.total))
+        (servers::markup(told))
         @let (stages, course, curves) = (profiles(std::slice::from_ref(told)), course::figures(told), curves::figures(std::slice::from_ref(told)));
         @if !stages.is_empty() { h2 { "Profile" } (grid(&stages)) }
         @if !course.is_empty() { h2 { "Over time" } (grid(&course)) }
         @if !curves.is_empty() { h2 { "Distributions" } (grid(&curves)) }
         (audit::markup(told))
+        (others::markup(told))
         (tables::slowest(told))
         (tables::configuration(told))
     }

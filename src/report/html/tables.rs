@@ -79,6 +79,7 @@ pub(super) fn load(section: &Section) -> Markup {
         p.note {
             "Tokens: " (maybe_count(section.tokens.asked_output)) " asked, " (count(section.tokens.output)) " delivered ("
             (percent(section.tokens.delivered_share)) ")."
+            @if let Some(input) = section.throughput.input_tokens_per_s { " Input: " (whole_rate(Some(input))) " tokens/s." }
         }
     }
 }
@@ -86,13 +87,15 @@ pub(super) fn load(section: &Section) -> Markup {
 /// Every latency that has values.
 pub(super) fn latencies(section: &Section) -> Markup {
     let latency = &section.latency;
-    let rows: [(&str, &Distribution); 13] = [
+    let rows: [(&str, &Distribution); 15] = [
         ("TTFT", &latency.ttft_ns),
         ("TTFT from due", &latency.ttft_due_ns),
         ("ITL", &latency.itl_ns),
         ("longest ITL", &latency.stall_ns),
         ("TPOT", &latency.tpot_ns),
         ("NTPOT", &latency.ntpot_ns),
+        ("of it waiting", &latency.ntpot_waiting_ns),
+        ("of it decoding", &latency.ntpot_decoding_ns),
         ("E2E", &latency.e2e_ns),
         ("E2E from due", &latency.e2e_due_ns),
         ("response head", &latency.head_ns),

@@ -70,3 +70,50 @@ fn a_run_that_found_nothing_has_a_page_too() {
     assert!(page.contains("</html>"));
     assert!(!page.contains("<svg"));
 }
+
+#[test]
+fn service_levels_servers_and_other_clients_are_told_where_there_are_any() {
+    use crate::report::{Blame, Held, ImaginedClient, Slo, SloTerm, TargetSection, Unit};
+    let bare = page(&[told("one")]);
+    for word in ["Service levels", "Servers", "other clients", "TTFT p99:"] {
+        assert!(!bare.contains(word), "{word}");
+    }
+    let mut one = told("one");
+    let term = SloTerm {
+        term: "ttft_p99<50ms".into(),
+        state: Held::Crossed,
+        value: Some(61e6),
+        bound: 50e6,
+        unit: Unit::Ns,
+        infinite: false,
+        of: Some(1_000),
+        over: Some(63),
+        n_eff: Some(400.0),
+        ci: None,
+        sure: Some(true),
+    };
+    one.summary.total.slo = Some(Slo { held: false, judged: 1_000, terms: vec![term], ..Slo::default() });
+    one.summary.blame = Some(Blame { ttft_p99_ns: 61_000_000, ..Blame::default() });
+    one.summary.client.imagined = vec![ImaginedClient {
+        service_ns: 300_000,
+        processes: 1,
+        saturated: true,
+        ..ImaginedClient::default()
+    }];
+    let server = |url: &str| {
+        let mut server = TargetSection::default();
+        server.target.url = url.into();
+        server
+    };
+    one.summary.targets = vec![server("http://a:1"), server("http://b:2")];
+    let page = page(&[one]);
+    for words in [
+        "ttft_p99&lt;50ms: <span class=\"invalid\">crossed</span>, 61.0 ms; 63 of 1,000 over it",
+        "<td>http://b:2</td>",
+        "300 us an event, 1 process",
+        "saturated",
+        "TTFT p99: </strong>61.0 ms = client at most",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}

@@ -1,8 +1,8 @@
 //! Service levels: goodput, and which terms were crossed.
 
 use super::page::{Look, Page};
-use crate::report::figures::{UNDEFINED, count, percent, rate, time};
-use crate::report::{Held, Slo, SloTerm, Unit};
+use crate::report::figures::{count, percent, rate};
+use crate::report::{Held, Slo};
 use std::fmt;
 
 pub(super) fn write(slo: &Slo, page: &mut Page<'_>) -> fmt::Result {
@@ -26,39 +26,7 @@ pub(super) fn write(slo: &Slo, page: &mut Page<'_>) -> fmt::Result {
             Held::Crossed => (Look::Bad, "crossed"),
             Held::Untold => (Look::Doubtful, "nothing to tell it by"),
         };
-        page.paragraph(look, "  ", &format!("{}: {word}{}", term.term, made(term)))?;
+        page.paragraph(look, "  ", &format!("{}: {word}{}", term.term, term.made()))?;
     }
     Ok(())
-}
-
-/// `, 412 ms; 63 of 9,985 over it (n_eff 1,204), proved at 95 %`.
-fn made(term: &SloTerm) -> String {
-    if term.state == Held::Untold {
-        return String::new();
-    }
-    let value = match (term.unit, term.value) {
-        _ if term.infinite => "infinite, by failures".into(),
-        (_, None) => UNDEFINED.into(),
-        (Unit::Ns, Some(ns)) => time(whole(ns)),
-        (Unit::Ratio, value) => percent(value),
-        (Unit::PerS, value) => format!("{}/s", rate(value)),
-    };
-    let over = match (term.over, term.of, term.n_eff) {
-        (Some(over), Some(of), Some(n_eff)) => {
-            format!("; {} of {} over it (n_eff {})", count(over), count(of), rate(Some(n_eff)))
-        }
-        _ => String::new(),
-    };
-    let interval = term.ci.map_or(String::new(), |[low, high]| format!(" ({} to {})", time(low), time(high)));
-    let sure = match term.sure {
-        Some(true) => ", proved at 95 %",
-        Some(false) => ", not proved",
-        None => "",
-    };
-    format!(", {value}{interval}{over}{sure}")
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a float cast saturates")]
-fn whole(ns: f64) -> i64 {
-    ns as i64
 }
