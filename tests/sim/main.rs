@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod client;
 mod faults;
 mod log;
