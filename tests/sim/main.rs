@@ -3,7 +3,6 @@
 //! With LOWRHO_TEST_ENGINE=epoll in the environment it is driven by that engine.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod client;
 mod faults;
