@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// What may be given anew where a sweep goes on: the rest is what was begun with, or its trials would not be of one server
 /// under one workload.
-const ANEW: [&str; 23] = [
+const ANEW: [&str; 24] = [
     "sweep.budget",
     "target.url",
     "target.api-key",
@@ -23,6 +23,7 @@ const ANEW: [&str; 23] = [
     "client.shards",
     "client.cpus",
     "client.card",
+    "client.engine",
     "client.connections",
     "client.stamps",
     "client.enable-hw-stamps",
