@@ -23,7 +23,9 @@ fn read(folder: &Folder) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-const QUICK: &str = "--sim --sim-ttft 2ms --sim-itl 1ms --output-tokens 4 --duration 400ms --warmup 100ms";
+/// Whatever else this machine does: an INVALID load would end with 3.
+const QUICK: &str =
+    "--sim --sim-ttft 2ms --sim-itl 1ms --output-tokens 4 --duration 400ms --warmup 100ms --require any";
 
 #[test]
 fn a_profile_is_a_run_at_every_level_and_a_table() {
@@ -86,7 +88,7 @@ fn a_sweep_that_the_budget_broke_off_goes_on_where_it_was() {
     let output = sweep(
         &folder,
         "--sim --sim-ttft 2ms --sim-itl 0s --output-tokens 2 --duration 800ms --warmup 0s \
-                                 --from 20 --to 80 --steps 3 --budget 1s --out results",
+                                 --from 20 --to 80 --steps 3 --budget 1s --require any --out results",
     );
     let told = read(&folder);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
@@ -160,6 +162,7 @@ fn what_a_sweep_cannot_be_is_refused_before_a_byte_is_sent() {
 fn a_sweep_of_the_config_file_is_kept_with_its_lengths_and_repeated_as_a_sweep() {
     let folder = Folder::new();
     let file = "[target]\nsim = true\n[sim]\nttft = \"2ms\"\nitl = \"1ms\"\n[payload]\noutput-tokens = 4\n\
+                [verdict]\nrequire = \"any\"\n\
                 [load]\nduration = \"400ms\"\n[sweep]\nfrom = 50\nto = 500\nsteps = 2\n";
     fs::write(folder.path().join("sweep.toml"), file).unwrap();
     // A flag wins over the file.
