@@ -67,7 +67,9 @@ fn interruptions(number: usize, queue: &ShardQueue, facts: &ShardFacts) -> Vec<(
         said.push((
             queue.preempted.lost,
             format!("shard {number} was descheduled for {}: {why}", amount(&queue.preempted)),
-            "use --cpus to choose CPUs that are free, keep others off them (isolcpus, cpusets), or stop what shares them".into(),
+            "use --cpus to choose CPUs that are free, keep others off them (isolcpus, cpusets), stop what shares them, or let \
+             lowrho go first (chrt -f 10 lowrho ...)"
+                .into(),
         ));
     }
     if worth(&queue.off_cpu) {
