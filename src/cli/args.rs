@@ -208,7 +208,8 @@ Examples:
 
 Which tool wrote a file is told by its content: k6, vllm bench serve, SGLang, AIPerf, inference-perf, GuideLLM, oha, wrk
 (docs/COMPARISON.md). A number that only shares a name with one of lowrho's is not lined up, and a note says why.
-Two or more runs of lowrho: differences against the first, with 95 % intervals.
+Two or more runs of lowrho: differences against the first, with 95 % intervals; a directory of repeats
+(--repeat) is one column, and its intervals are of the spread between its runs.
 Exit status: 0 told, 1 lowrho failed, 2 a file or a term cannot be read or judged, 99 a term of --fail-if is crossed.")]
 pub(super) struct CompareArguments {
     /// Results directories of lowrho, and result files of any tool

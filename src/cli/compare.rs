@@ -3,8 +3,8 @@
 use super::{Exit, again, named_file};
 use crate::analysis::Remeasured;
 use crate::foreign::{self, Comparison, Gate, Reading, Scope};
-use crate::report::Summary;
 use crate::report::terminal::clean;
+use crate::report::{Ended, Summary};
 use crate::store::Results;
 use crate::time::{Instant, Span};
 use std::fs;
@@ -95,6 +95,10 @@ fn refused(why: &str) -> io::Result<Exit> {
 fn read(path: &Path) -> Result<Vec<Reading>, String> {
     let name = path.display().to_string();
     if path.is_dir() {
+        if Results::open(path).is_ok_and(|results| results.holds_several()) {
+            let all = foreign::together(&repeats(path)?, &name);
+            return all.map(|all| vec![all]).ok_or_else(|| "none of its runs went to its end".into());
+        }
         return run(path, &name).map(|reading| vec![reading]);
     }
     // The rows beside a summary belong to it.
@@ -106,6 +110,24 @@ fn read(path: &Path) -> Result<Vec<Reading>, String> {
     }
     let text = named_file::text(path, MOST_BYTES).map_err(|error| error.to_string())?;
     foreign::read(&text, &name).map_err(|error| error.to_string())
+}
+
+/// The runs of `--repeat` below a directory that went to their end.
+fn repeats(dir: &Path) -> Result<Vec<Reading>, String> {
+    let mut readings = Vec::new();
+    for number in 1_u32.. {
+        let dir = dir.join(number.to_string());
+        if !dir.is_dir() {
+            break;
+        }
+        let name = dir.display().to_string();
+        let summary = Results::open(&dir).and_then(|results| results.read_summary());
+        // One that was broken off measured something else, and is no repetition.
+        if summary.is_ok_and(|summary| summary.run.ended != Ended::Interrupted) {
+            readings.push(run(&dir, &name)?);
+        }
+    }
+    Ok(readings)
 }
 
 /// One run of ours, with what its rows tell.

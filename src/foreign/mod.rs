@@ -21,6 +21,7 @@ mod page;
 mod quantity;
 mod reading;
 mod recognise;
+mod repeats;
 mod sglang;
 mod table;
 mod vllm;
@@ -35,6 +36,7 @@ pub use lowrho::ours;
 pub use quantity::{Better, Quantity, Statistic, Unit};
 pub use reading::{Apart, Figure, Reading};
 pub use recognise::{ForeignError, KNOWN, Known, read};
+pub use repeats::together;
 pub use table::{Comparison, Scope};
 
 /// Nanoseconds of a millisecond.

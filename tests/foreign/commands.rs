@@ -63,6 +63,38 @@ fn compare_tells_files_side_by_side_and_holds_them_to_limits() {
 }
 
 #[test]
+fn compare_tells_repeats_by_the_spread_between_them() {
+    let folder = folder("repeats");
+    for (name, p99_ms) in [("low", [20_i64, 21, 19]), ("near", [20, 22, 20]), ("high", [30, 32, 29])] {
+        for (run, ms) in (1..).zip(p99_ms) {
+            let mut summary = sample::steady();
+            summary.total.latency.ttft_ns.p99 = Some(ms * 1_000_000);
+            let dir = folder.join(name).join(run.to_string());
+            fs::create_dir_all(&dir).unwrap();
+            fs::write(dir.join("summary.json"), summary.to_json()).unwrap();
+        }
+        fs::write(folder.join(name).join("repeats.json"), "{}").unwrap();
+    }
+    // A run that was broken off is no repetition.
+    let mut broken = sample::steady();
+    broken.run.ended = lowrho::report::Ended::Interrupted;
+    broken.total.latency.ttft_ns.p99 = Some(500_000_000);
+    fs::create_dir_all(folder.join("low/4")).unwrap();
+    fs::write(folder.join("low/4/summary.json"), broken.to_json()).unwrap();
+
+    let gate = |other: &str| told(&lowrho(&folder, &["compare", "low", other, "--fail-if", "ttft_p99>+10%"]));
+    let (code, out, err) = gate("high");
+    assert!(code == 99 && err.starts_with("crossed: ttft_p99>+10% of high"), "{code} {out} {err}");
+    let line = |out: &str| out.lines().find(|line| line.starts_with("ttft p99 ")).unwrap().to_owned();
+    assert!(
+        out.contains("3 runs") && line(&out).contains("worse") && line(&out).contains("20.0 ms"),
+        "{out}"
+    );
+    let (code, out, err) = gate("near");
+    assert!(code == 0 && line(&out).contains("no difference seen"), "{code} {out} {err}");
+}
+
+#[test]
 fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
     let folder = folder("refused");
     fs::write(folder.join("strange.txt"), "hello").unwrap();
