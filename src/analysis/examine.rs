@@ -130,12 +130,12 @@ fn busy(verdict: &mut Verdict, shards: &[ShardQueue], thresholds: &Thresholds) {
             });
         }
         if shard.rho_agree == Some(false)
-            && let Some(calc) = shard.rho_calc
+            && let Some((explained, jobs)) = shard.share_explained.zip(shard.share_jobs)
         {
             verdict.caveats.push(format!(
-                "shard {number}: its jobs explain a rho of {}, its time one of {}: the audit misses work",
-                say_number(calc),
-                say_number(rho)
+                "shard {number}: its jobs explain a rho of {}, and its turns with jobs took one of {}: the audit misses work",
+                say_number(explained),
+                say_number(jobs)
             ));
         }
     }

@@ -113,7 +113,9 @@ pub struct ShardQueue {
     pub share_empty: Option<f64>,
     /// Of it: between turns (records, glommio).
     pub share_rest: Option<f64>,
-    /// Whether both rho agree; if not, the audit misses work.
+    /// Share of wall time that the jobs explain, those of interrupted turns too.
+    pub share_explained: Option<f64>,
+    /// Whether that agrees with the share spent on turns with jobs; if not, the audit misses work.
     pub rho_agree: Option<bool>,
     /// Index of dispersion of arrivals in bins of 0.1, 1 and 10 ms.
     pub dispersion: [Option<f64>; 3],
@@ -172,6 +174,9 @@ impl ShardQueue {
         let lambda_per_ns = (wall_ns > 0.0).then(|| count / wall_ns);
         let rho_calc = of_wall(all.service_ns);
         let rho_busy = of_wall(queue.spent.wall_ns - queue.spent.waiting_ns);
+        let share_jobs = of_wall(queue.spent.jobs_ns);
+        // An interrupted job is left out of E[S], but the time until it was done is in that of its turn.
+        let share_explained = of_wall(all.service_ns + queue.interruptions.service_ns);
         let lindley_ns = of_jobs(all.queueing_ns);
         let (observed_ns, hold_ns) = (of_jobs(all.wait_ns), of_jobs(all.hold_ns));
         let by_formula = |mean_ns: Option<f64>| FormulaWait { mean_ns, holds: holds(mean_ns, lindley_ns) };
@@ -191,11 +196,12 @@ impl ShardQueue {
             classes: WorkClass::ALL.map(|class| class_audit(class, queue.class(class))),
             rho_calc,
             rho_busy,
-            share_jobs: of_wall(queue.spent.jobs_ns),
+            share_jobs,
             share_empty: of_wall(queue.spent.empty_ns),
             share_rest: of_wall(queue.spent.rest_ns),
+            share_explained,
             // Of the time at work on jobs: empty wakes and the executor have their own shares.
-            rho_agree: rho_calc.zip(of_wall(queue.spent.jobs_ns)).map(|(calc, busy)| agree(calc, busy)),
+            rho_agree: share_explained.zip(share_jobs).map(|(calc, busy)| agree(calc, busy)),
             dispersion,
             burst_mean: (bursts > 0).then(|| unsigned(burst_jobs.into()) / unsigned(bursts.into())),
             burst_max,

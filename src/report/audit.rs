@@ -18,7 +18,7 @@ pub struct ShardAudit {
     pub busy: Share,
     /// lambda E\[S\].
     pub rho_calc: Option<f64>,
-    /// Whether rho_busy and rho_calc agree within 10 % or 0.02; if not, the audit misses work.
+    /// Whether the services of all jobs, interrupted ones too, and the time of turns with jobs agree within 10 % or 0.02; if not, the audit misses work.
     pub rho_agree: Option<bool>,
     /// Jobs per second.
     pub lambda_per_s: Option<f64>,

@@ -310,6 +310,23 @@ fn an_interruption_is_shown_apart_and_left_out_of_the_moments() {
     assert!(disturbed.rho_busy > calm.rho_busy);
 }
 
+#[test]
+fn a_shard_that_is_often_interrupted_misses_no_work() {
+    let mut pump = Pump::new();
+    for n in 0..10_000_i64 {
+        let cut = (n % 10 == 9).then_some(Interruption { cause: Cause::Preempted, lost: Span::from_us(8) });
+        let service = if cut.is_some() { Span::from_us(9) } else { Span::from_us(1) };
+        pump.job(START + Span::from_us(10) * n, service, cut);
+    }
+    let queue = found(&pump.audit);
+    assert!(near(queue.rho_calc, Some(0.09), 0.01), "E[S] has no interruption in it: {queue:?}");
+    assert!(
+        near(queue.share_explained, Some(0.18), 0.01) && near(queue.share_jobs, Some(0.18), 0.01),
+        "{queue:?}"
+    );
+    assert_eq!(queue.rho_agree, Some(true));
+}
+
 /// What is planted into a turn.
 #[derive(Copy, Clone, PartialEq)]
 enum Planted {
