@@ -94,7 +94,7 @@ impl Payload {
     #[must_use]
     pub fn mean_input_tokens(&self) -> Option<f64> {
         match &self.prompts {
-            Prompts::Synthetic(counts) => Some(counts.mean(LONGEST_INPUT)),
+            Prompts::Synthetic(counts) => Some(f64::from(self.prefix_tokens) + counts.mean(LONGEST_INPUT)),
             Prompts::File(_) => None,
         }
     }

@@ -10,6 +10,8 @@ use crate::workload::{LEAST_IDS, LONGEST_INPUT, LONGEST_OUTPUT, MOST_IDS};
 pub struct Payload {
     /// Where prompts come from.
     pub prompts: Prompts,
+    /// Tokens before each made-up prompt that all of them share.
+    pub prefix_tokens: u32,
     /// Lengths asked of the answers, in tokens.
     pub output_tokens: Counts,
     /// How a prompt is written.
@@ -54,6 +56,10 @@ pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
             "a file's prompts have their own lengths: leave one out",
         );
     }
+    let prefix = option!(raw.payload.prefix_tokens);
+    if prefix.value.is_some() && file.value.is_some() {
+        r.refuse(prefix, "none with --prompts", "prompts of a file are sent as they are: leave one out");
+    }
     let prompts = match r.text(file, "the name of a file") {
         Some(file) => Prompts::File(file),
         None => Prompts::Synthetic(counts(r, input, LONGEST_INPUT)),
@@ -83,6 +89,7 @@ pub(super) fn read(r: &mut Reading, raw: &Raw) -> Payload {
     };
     Payload {
         prompts,
+        prefix_tokens: r.count(prefix, 0..=LONGEST_INPUT).unwrap_or(0),
         output_tokens: counts(r, option!(raw.payload.output_tokens), LONGEST_OUTPUT),
         prompt_as,
         choices: r.count(option!(raw.payload.choices), 1..=128).unwrap_or(1),

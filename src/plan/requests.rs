@@ -70,7 +70,11 @@ impl Plan {
                     PromptAs::Text => PromptForm::Text,
                     PromptAs::Ids(size) => PromptForm::Ids(ids_below(size)),
                 };
-                Source::Synthetic { input_tokens: *input_tokens, form }
+                Source::Synthetic {
+                    input_tokens: *input_tokens,
+                    prefix_tokens: self.payload.prefix_tokens,
+                    form,
+                }
             }
             Prompts::File(_) => {
                 let text = prompts.expect("who makes the workload has read its prompts");

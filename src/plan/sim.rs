@@ -6,7 +6,7 @@ use super::raw::{Raw, SimOptions};
 use super::reading::{Reading, option};
 use super::{Engine, Limits, PlanError, cpus, engine, format_cpus};
 use crate::random::{Counts, Delays};
-use crate::script::{EngineKind, FaultRule, Faults, Latencies, Script};
+use crate::script::{BLOCK_TOKENS, EngineKind, FaultRule, Faults, Latencies, Script};
 use crate::time::Span;
 use core::net::SocketAddr;
 
@@ -121,6 +121,7 @@ pub(super) fn read(r: &mut Reading, raw: &Raw, limits: &Limits) -> Option<SimPla
         option!(raw.sim.prefill_per_token),
         option!(raw.sim.tokens_per_event),
         option!(raw.sim.max_running),
+        option!(raw.sim.prefix_cache),
         option!(raw.sim.seed),
         option!(raw.sim.log),
         option!(raw.sim.tls_cert_out),
@@ -234,7 +235,10 @@ fn engine(r: &mut Reading, raw: &Raw, shards: usize) -> EngineKind {
         }
     }
     match engine {
-        EngineKind::Mdc { .. } => only_for(r, option!(raw.sim.max_running), "--sim-engine laws or batch"),
+        EngineKind::Mdc { .. } => {
+            only_for(r, option!(raw.sim.max_running), "--sim-engine laws or batch");
+            only_for(r, option!(raw.sim.prefix_cache), "--sim-engine laws or batch");
+        }
         EngineKind::Batch(_) => only_for(r, option!(raw.sim.tokens_per_event), "--sim-engine laws or mdc"),
         EngineKind::Laws => {}
     }
@@ -265,6 +269,7 @@ fn script(r: &mut Reading, raw: &Raw, shards: usize) -> Script {
         latencies,
         tokens_per_event: r.parsed(tokens_per_event, "", str::parse::<Counts>).unwrap_or(Counts::constant(1)),
         max_running: r.count(option!(raw.sim.max_running), 1..=10_000_000),
+        prefix_cache: r.count(option!(raw.sim.prefix_cache), BLOCK_TOKENS..=u32::MAX),
         faults: Faults(faults),
         seed: r.count(option!(raw.sim.seed), 0..=u64::MAX).unwrap_or_default(),
         ..Script::default()

@@ -5,6 +5,7 @@
 use crate::wire::Api;
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -31,6 +32,8 @@ pub struct Ask<'a> {
     pub choices: u16,
     /// Tokens of the prompt: exact for arrays of token ids, else estimated from its bytes.
     pub prompt_tokens: u32,
+    /// The prompt as it stands in the body, JSON and all: what a prefix cache goes by.
+    pub prompt: &'a [u8],
     /// `ignore_eos`: the answer has the asked length exactly.
     pub ignore_eos: bool,
 }
@@ -61,7 +64,7 @@ pub fn read_ask(api: Api, body: &[u8]) -> Result<Ask<'_>, BadAsk> {
         Api::Chat => ("messages", fields.messages),
         Api::Completions => ("prompt", fields.prompt),
     };
-    let Some(prompt_tokens) = prompt else {
+    let Some((prompt_tokens, prompt)) = prompt else {
         return Err(BadAsk {
             message: format!("[{{'type': 'missing', 'loc': ('body', '{param}'), 'msg': 'Field required'}}]"),
             param: Some(param),
@@ -88,14 +91,16 @@ pub fn read_ask(api: Api, body: &[u8]) -> Result<Ask<'_>, BadAsk> {
         })?,
     };
     ask.prompt_tokens = u32::try_from(prompt_tokens.max(1)).unwrap_or(u32::MAX);
+    ask.prompt = prompt.as_bytes();
     Ok(ask)
 }
 
 #[derive(Default)]
 struct Found<'a> {
     ask: Ask<'a>,
-    messages: Option<u64>,
-    prompt: Option<u64>,
+    /// Tokens, and the JSON that they were counted in.
+    messages: Option<(u64, &'a str)>,
+    prompt: Option<(u64, &'a str)>,
     max_tokens: Option<u64>,
     max_completion_tokens: Option<u64>,
     n: Option<u64>,
@@ -126,11 +131,14 @@ impl<'de> Visitor<'de> for Fields {
                     found.ask.include_usage = options.include_usage.unwrap_or(false);
                     found.ask.continuous_usage = options.continuous_usage_stats.unwrap_or(false);
                 }
-                "prompt" => found.prompt = map.next_value_seed(Tokens)?.map(|size| size.tokens()),
+                "prompt" => {
+                    let raw = map.next_value::<&RawValue>()?.get();
+                    found.prompt = size(raw)?.map(|size| (size.tokens(), raw));
+                }
                 "messages" => {
-                    found.messages = map
-                        .next_value_seed(Tokens)?
-                        .map(|size| size.tokens() + TOKENS_PER_MESSAGE * size.items + TOKENS_TO_ANSWER);
+                    let raw = map.next_value::<&RawValue>()?.get();
+                    let around = |size: Size| TOKENS_PER_MESSAGE * size.items + TOKENS_TO_ANSWER;
+                    found.messages = size(raw)?.map(|size| (size.tokens() + around(size), raw));
                 }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
@@ -139,6 +147,11 @@ impl<'de> Visitor<'de> for Fields {
         }
         Ok(found)
     }
+}
+
+/// What a prompt's JSON amounts to; `None` for null.
+fn size<E: serde::de::Error>(json: &str) -> Result<Option<Size>, E> {
+    Tokens.deserialize(&mut serde_json::Deserializer::from_str(json)).map_err(E::custom)
 }
 
 #[derive(serde::Deserialize, Default)]
@@ -250,6 +263,7 @@ mod tests {
         assert!(ask.stream && ask.include_usage && ask.ignore_eos && !ask.continuous_usage);
         assert_eq!((ask.max_tokens, ask.choices), (Some(6), 2));
         assert_eq!(ask.prompt_tokens, 3 + 2 * 4 + 3);
+        assert!(ask.prompt.starts_with(br#"[{"role":"system""#) && ask.prompt.ends_with(b"}]}]"));
     }
 
     #[test]

@@ -80,6 +80,10 @@ pub struct Meter {
     pub(super) waiting: Tally,
     pub(super) prompt_tokens: Tally,
     pub(super) generation_tokens: Tally,
+    /// Tokens of prompts that the prefix cache was asked for.
+    pub(super) cache_queries: Tally,
+    /// Those that it had.
+    pub(super) cache_hits: Tally,
     pub(super) stopped: Tally,
     pub(super) ended_by_length: Tally,
     pub(super) aborted: Tally,
@@ -104,6 +108,8 @@ impl Default for Meter {
             waiting: tally(),
             prompt_tokens: tally(),
             generation_tokens: tally(),
+            cache_queries: tally(),
+            cache_hits: tally(),
             stopped: tally(),
             ended_by_length: tally(),
             aborted: tally(),
@@ -154,6 +160,14 @@ pub(super) fn page(meters: &[Meter], model: &str) -> String {
     page.counter("prompt_tokens_total", "Number of prefill tokens processed.", |m| &m.prompt_tokens);
     page.counter("generation_tokens_total", "Number of generation tokens processed.", |m| {
         &m.generation_tokens
+    });
+    page.counter(
+        "prefix_cache_queries_total",
+        "Prefix cache queries, in terms of number of queried tokens.",
+        |m| &m.cache_queries,
+    );
+    page.counter("prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.", |m| {
+        &m.cache_hits
     });
     page.head("request_success_total", "Count of successfully processed requests.", "counter");
     page.ended("stop", |m| &m.stopped);

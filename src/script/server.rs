@@ -9,6 +9,7 @@ use super::engine::Burst;
 use super::faults::Fault;
 use super::inbound::{Inbound, Said as Heard};
 use super::meter::Meter;
+use super::prefix::PrefixCache;
 use super::reply::{HttpDate, Reply};
 use super::serving::Serving;
 use super::step::{Mark, Step, Then};
@@ -58,6 +59,7 @@ pub struct Server {
     at_once: VecDeque<usize>,
     /// When pieces of dripping answers are planned.
     drips: BTreeSet<(Instant, usize)>,
+    cache: Option<PrefixCache>,
     /// Generation requests so far.
     asked: u64,
     sizes: Vec<u32>,
@@ -103,6 +105,7 @@ impl Server {
             phrases: Phrases::new(&script.model),
             date: HttpDate::default(),
             engine: Serving::new(&script, seat.shard, seat.shards),
+            cache: script.cache_tokens(seat.shards).map(PrefixCache::of_tokens),
             links: Vec::new(),
             at_once: VecDeque::new(),
             drips: BTreeSet::new(),

@@ -18,6 +18,8 @@ pub struct Script {
     pub tokens_per_event: Counts,
     /// Requests served at once, over all shards; the others wait. `None` = no limit.
     pub max_running: Option<u32>,
+    /// Tokens that the prefix cache holds, over all shards. `None` = every prompt is computed whole.
+    pub prefix_cache: Option<u32>,
     /// What goes wrong.
     pub faults: Faults,
     /// What is drawn depends on this and the request's number alone.
@@ -33,6 +35,7 @@ impl Default for Script {
             latencies: Latencies::default(),
             tokens_per_event: Counts::constant(1),
             max_running: None,
+            prefix_cache: None,
             faults: Faults::default(),
             seed: 0,
         }
@@ -48,6 +51,11 @@ impl Script {
         let rules: Result<Vec<FaultRule>, _> = texts.iter().map(|text| text.as_ref().parse()).collect();
         self.faults = Faults(rules?);
         Ok(self)
+    }
+
+    /// What each of `shards` may keep of prompts: connections, and so prompts, are spread over them.
+    pub(super) fn cache_tokens(&self, shards: usize) -> Option<u32> {
+        Some(self.prefix_cache? / u32::try_from(shards).unwrap_or(u32::MAX).max(1))
     }
 
     /// The places of `shard` among `shards`: they add up to `max_running`.

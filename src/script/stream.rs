@@ -18,6 +18,8 @@ pub struct Identity {
     pub hash: u64,
     /// Tokens of the prompt.
     pub prompt_tokens: u32,
+    /// Tokens of it that were not computed, where there is a prefix cache.
+    pub cached_tokens: Option<u32>,
     /// Whether every event carries usage.
     pub continuous_usage: bool,
 }
@@ -206,7 +208,11 @@ impl Phrases {
         put(into, self.fingerprint);
         put(into, r#"","usage":"#);
         let total = tokens.saturating_mul(u32::from(choices));
-        usage(who, total, r#","prompt_tokens_details":null,"completion_tokens_details":null}"#, into);
+        let details = match who.cached_tokens {
+            Some(_) => r#","completion_tokens_details":null}"#,
+            None => r#","prompt_tokens_details":null,"completion_tokens_details":null}"#,
+        };
+        usage(who, total, details, into);
         put(
             into,
             match who.api {
@@ -258,6 +264,11 @@ fn usage(who: &Identity, completion_tokens: u32, end: &str, into: &mut Vec<u8>) 
     put_number(into, u64::from(who.prompt_tokens) + u64::from(completion_tokens));
     put(into, r#","completion_tokens":"#);
     put_number(into, completion_tokens);
+    if let Some(cached) = who.cached_tokens {
+        put(into, r#","prompt_tokens_details":{"cached_tokens":"#);
+        put_number(into, cached);
+        put(into, "}");
+    }
     put(into, end);
 }
 

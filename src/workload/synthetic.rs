@@ -1,4 +1,4 @@
-//! Made-up prompts: a head that no other request has, then a cut of the shared corpus.
+//! Made-up prompts: where it is asked for, a prefix that all share; a head that no other request has; a cut of the shared corpus.
 //! It must not know the body around the prompt's value.
 
 use super::corpus::Corpus;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Synthetic {
     seed: u64,
+    prefix_tokens: u32,
     input_tokens: Counts,
     vocabulary: Vocabulary,
     corpus: Corpus,
@@ -23,13 +24,14 @@ pub(super) struct Synthetic {
 }
 
 const INPUT_TOKENS: Purpose = Purpose::named("input tokens");
+const PREFIX: Purpose = Purpose::named("shared prefix");
 const CUT: Purpose = Purpose::named("cut of the corpus");
 
 impl Synthetic {
     pub(super) fn new(
         api: Api,
         form: &PromptForm,
-        input_tokens: Counts,
+        (prefix_tokens, input_tokens): (u32, Counts),
         seed: u64,
     ) -> Result<Self, WorkloadError> {
         tokens::check("input-tokens", input_tokens, LONGEST_INPUT)?;
@@ -44,7 +46,7 @@ impl Synthetic {
         };
         let vocabulary = Vocabulary::new(form)?;
         let corpus = Corpus::new(&vocabulary, seed);
-        Ok(Self { seed, input_tokens, vocabulary, corpus, fit: TokenFit::ASSUMED, around })
+        Ok(Self { seed, prefix_tokens, input_tokens, vocabulary, corpus, fit: TokenFit::ASSUMED, around })
     }
 
     /// The bytes that prompts are ranges of.
@@ -57,7 +59,7 @@ impl Synthetic {
         self.fit = fit;
     }
 
-    /// Words or ids of request `index`'s prompt.
+    /// Words or ids of request `index`'s prompt, the shared prefix not among them.
     pub(super) fn units(&self, index: u64) -> u32 {
         let tokens =
             self.input_tokens.sample(&mut Stream::new(self.seed, INPUT_TOKENS, index), LONGEST_INPUT);
@@ -67,8 +69,17 @@ impl Synthetic {
         }
     }
 
-    /// What is known of the length of a prompt of so many words or ids.
+    /// Words or ids of the shared prefix.
+    fn prefix_units(&self) -> u32 {
+        match self.vocabulary {
+            Vocabulary::Words if self.prefix_tokens > 0 => self.fit.more_words(self.prefix_tokens),
+            _ => self.prefix_tokens,
+        }
+    }
+
+    /// What is known of the length of a prompt of so many words or ids, and the shared prefix before them.
     pub(super) fn tokens(&self, units: u32) -> InputTokens {
+        let units = units.saturating_add(self.prefix_units());
         match self.vocabulary {
             Vocabulary::Words => InputTokens { count: self.fit.tokens(units), exact: false },
             Vocabulary::Ids { .. } => InputTokens { count: units, exact: true },
@@ -76,13 +87,13 @@ impl Synthetic {
     }
 
     pub(super) fn mean_tokens(&self) -> f64 {
-        self.input_tokens.mean(LONGEST_INPUT)
+        f64::from(self.prefix_tokens) + self.input_tokens.mean(LONGEST_INPUT)
     }
 
     /// The prompt of `units` words or ids that belongs to (purpose, index).
     ///
     /// No two of one purpose have the same first [`Vocabulary::head_units`] units: their key is a bijection of the
-    /// index, and these are its digits. Shorter prompts can repeat.
+    /// index, and these are its digits. Shorter prompts can repeat. The shared prefix is not before it.
     pub(super) fn prompt(
         &self,
         purpose: Purpose,
@@ -92,13 +103,21 @@ impl Synthetic {
         let key = Stream::key(self.seed, purpose, index);
         let unique = units.min(self.vocabulary.head_units());
         let cut = self.corpus.cut(units - unique, Stream::new(self.seed, CUT, key));
-        Prompt { of: self, key, unique, cut }
+        Prompt { of: self, prefix: 0, key, unique, cut }
+    }
+
+    /// The first `units` of the prefix. Each unit has its separator before it, but for the first.
+    fn prefix(&self, units: u32) -> impl Iterator<Item = Range<u32>> + Clone {
+        let cut = self.corpus.cut(units, Stream::new(self.seed, PREFIX, 0));
+        cut.zip(0..).map(|(range, nth)| if nth == 0 { range.start + 1..range.end } else { range })
     }
 }
 
 /// One prompt, not yet written.
 pub(super) struct Prompt<'a, Cut> {
     of: &'a Synthetic,
+    /// Units before it that are not.
+    prefix: u32,
     key: u64,
     /// Units that are its own.
     unique: u32,
@@ -107,13 +126,21 @@ pub(super) struct Prompt<'a, Cut> {
 }
 
 impl<Cut: Iterator<Item = Range<u32>> + Clone> Prompt<'_, Cut> {
+    /// The same prompt behind the prefix that all share.
+    pub(super) fn after_prefix(mut self) -> Self {
+        self.prefix = self.of.prefix_units();
+        self
+    }
+
     /// Bytes of its JSON value.
     pub(super) fn length(&self) -> usize {
         let Synthetic { vocabulary, around, .. } = self.of;
         let (open, close) = vocabulary.quotes();
         let unique: usize = self.digits().map(|digit| 1 + vocabulary.length(digit)).sum();
-        let cut: usize = self.cut.clone().map(|range| (range.end - range.start) as usize).sum();
-        around.0.len() + open.len() + (unique - 1) + cut + close.len() + around.1.len()
+        let unique = unique - usize::from(self.prefix == 0);
+        let cuts = self.of.prefix(self.prefix).chain(self.cut.clone());
+        let cuts: usize = cuts.map(|range| (range.end - range.start) as usize).sum();
+        around.0.len() + open.len() + unique + cuts + close.len() + around.1.len()
     }
 
     /// Appends its JSON value.
@@ -123,8 +150,11 @@ impl<Cut: Iterator<Item = Range<u32>> + Clone> Prompt<'_, Cut> {
         request.write(|own| {
             own.extend_from_slice(around.0);
             own.extend_from_slice(open);
+        });
+        self.of.prefix(self.prefix).for_each(|range| request.borrow(range));
+        request.write(|own| {
             for (digit, nth) in self.digits().zip(0..) {
-                if nth > 0 {
+                if nth > 0 || self.prefix > 0 {
                     own.push(vocabulary.separator());
                 }
                 vocabulary.write(digit, own);

@@ -26,7 +26,7 @@ fn spec(api: Api, form: PromptForm, input: &str, output: &str) -> WorkloadSpec {
         head: head(),
         model: "Qwen/Qwen3-8B".into(),
         seed: 0,
-        source: Source::Synthetic { input_tokens: input.parse().unwrap(), form },
+        source: Source::Synthetic { input_tokens: input.parse().unwrap(), prefix_tokens: 0, form },
         output_tokens: output.parse().unwrap(),
         choices: 1,
         ignore_eos: true,
@@ -141,6 +141,30 @@ fn ids_are_as_many_as_asked_and_in_range_and_unlike_from_the_first_five_on() {
         assert!(ids.iter().all(|id| (1_000..=30_000).contains(id)));
         assert!(ids.len() < 5 || heads.insert(ids[..5].to_vec()), "request {index} begins like another");
     }
+}
+
+#[test]
+fn prompts_share_the_prefix_that_is_asked_for_and_nothing_after_it() {
+    let source = |form| Source::Synthetic { input_tokens: Counts::constant(20), prefix_tokens: 300, form };
+    let ids = PromptForm::Ids(ids_below(30_001));
+    let of_ids = WorkloadSpec { source: source(ids.clone()), ..spec(Api::Completions, ids, "1", "16") };
+    let of_text =
+        WorkloadSpec { source: source(PromptForm::Text), ..spec(Api::Chat, PromptForm::Text, "1", "16") };
+    let (of_ids, of_text) = (Workload::new(&of_ids).unwrap(), Workload::new(&of_text).unwrap());
+    let prompt = |index| body(&of_ids, index)["prompt"].as_array().unwrap().clone();
+    let text = |index| content(&body(&of_text, index)).split(' ').map(str::to_owned).collect::<Vec<_>>();
+    for index in 1..200 {
+        let (first, other) = (prompt(0), prompt(index));
+        assert_eq!((other.len(), &other[..300]), (320, &first[..300]));
+        assert_ne!(other[300..305], first[300..305]);
+        let (first, other) = (text(0), text(index));
+        assert!(other[..300] == first[..300] && other[300..308] != first[300..308] && !other[0].is_empty());
+    }
+    assert_eq!((of_ids.input_tokens(5).count, of_ids.mean_input_tokens()), (320, 320.0));
+    let mut probe = Request::new();
+    of_ids.probe(&head(), 0, 40, 1, &mut probe);
+    let probe: Value = serde_json::from_slice(&probe.body()).unwrap();
+    assert_ne!(probe["prompt"].as_array().unwrap()[..5], prompt(0)[..5], "a probe warms no cache");
 }
 
 #[test]
@@ -304,7 +328,7 @@ proptest! {
 
     #[test]
     fn any_request_is_well_formed(
-        index: u64, seed: u64, tokens in 1..5_000_u32, form in 0..3_u8, model in "\\PC{1,20}", n in 1..9_u32,
+        index: u64, seed: u64, tokens in 1..5_000_u32, prefix_tokens in 0..70_000_u32, form in 0..3_u8, model in "\\PC{1,20}", n in 1..9_u32,
     ) {
         let (api, form) = match form {
             0 => (Api::Chat, PromptForm::Text),
@@ -313,13 +337,13 @@ proptest! {
         };
         let workload = Workload::new(&WorkloadSpec {
             seed, model: model.clone(), choices: n,
-            source: Source::Synthetic { input_tokens: Counts::constant(tokens), form },
+            source: Source::Synthetic { input_tokens: Counts::constant(tokens), prefix_tokens, form },
             ..spec(api, PromptForm::Text, "1", "lognormal:20:400")
         }).unwrap();
         let body = body(&workload, index);
         prop_assert_eq!(&body["model"], &json!(model));
         prop_assert_eq!(body["max_tokens"].as_u64(), workload.asked_output_tokens(index).map(u64::from));
-        prop_assert_eq!(workload.input_tokens(index).count, tokens);
+        prop_assert_eq!(workload.input_tokens(index).count, prefix_tokens + tokens);
         prop_assert_eq!(workload.choices(), n);
     }
 }

@@ -58,6 +58,11 @@ impl TokenFit {
         whole((f64::from(tokens) - self.overhead) / self.per_word)
     }
 
+    /// The number of words that add about so many tokens to a prompt that has some.
+    pub(super) fn more_words(self, tokens: u32) -> u32 {
+        whole(f64::from(tokens) / self.per_word)
+    }
+
     /// About how many tokens `words` make.
     pub(super) fn tokens(self, words: u32) -> u32 {
         whole(self.overhead + self.per_word * f64::from(words))

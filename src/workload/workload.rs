@@ -43,6 +43,8 @@ pub enum Source {
     Synthetic {
         /// Their lengths in tokens.
         input_tokens: Counts,
+        /// Tokens before that, the same in all requests of a run: what a prefix cache can keep.
+        prefix_tokens: u32,
         /// How they are written.
         form: PromptForm,
     },
@@ -83,9 +85,10 @@ impl Workload {
         let template = Template::new(spec)?;
         tokens::check("output-tokens", spec.output_tokens, LONGEST_OUTPUT)?;
         let (prompts, shared) = match &spec.source {
-            Source::Synthetic { input_tokens, form } => {
+            Source::Synthetic { input_tokens, prefix_tokens, form } => {
                 tokens::check("input-tokens", *input_tokens, LONGEST_INPUT)?;
-                let synthetic = Synthetic::new(spec.api, form, *input_tokens, spec.seed)?;
+                let lengths = (*prefix_tokens, *input_tokens);
+                let synthetic = Synthetic::new(spec.api, form, lengths, spec.seed)?;
                 let shared = synthetic.shared();
                 (Material::Synthetic(synthetic), shared)
             }
@@ -145,7 +148,7 @@ impl Workload {
         let head = &self.heads[usize::from(self.target(index))];
         match &self.prompts {
             Material::Synthetic(synthetic) => {
-                let prompt = synthetic.prompt(UNIQUE_HEAD, index, synthetic.units(index));
+                let prompt = synthetic.prompt(UNIQUE_HEAD, index, synthetic.units(index)).after_prefix();
                 self.write(head, index, asked, prompt.length(), into, |request| prompt.write(request));
             }
             Material::File(entries) => {

@@ -36,7 +36,11 @@ fn workload(case: &Case, api: Api, address: SocketAddr) -> Workload {
         head: RequestHead::new(&common).unwrap(),
         model: "m".into(),
         seed: 0,
-        source: Source::Synthetic { input_tokens: "4".parse().unwrap(), form: PromptForm::Text },
+        source: Source::Synthetic {
+            input_tokens: "4".parse().unwrap(),
+            prefix_tokens: 0,
+            form: PromptForm::Text,
+        },
         output_tokens: "3".parse().unwrap(),
         choices: u32::from(case.choices),
         ignore_eos: true,

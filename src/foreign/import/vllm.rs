@@ -237,26 +237,23 @@ fn random(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
             "--random-range-ratio {ratio}: is no number from 0 to below 1"
         )));
     };
-    if prefix > 0 {
-        imported
-            .missing(format!("--random-prefix-len {prefix}: prompts share no prefix; their length is kept"));
-    }
     let payload = &mut imported.raw.payload;
-    payload.input_tokens = Some(Text(range(input, ratio, prefix)));
-    payload.output_tokens = Some(Text(range(output, ratio, 0)));
+    payload.input_tokens = Some(Text(range(input, ratio)));
+    payload.prefix_tokens = Some(prefix).filter(|prefix| *prefix > 0).map(|prefix| Text(prefix.to_string()));
+    payload.output_tokens = Some(Text(range(output, ratio)));
     imported
         .differs("--random-input-len: prompts are words of about so many tokens, no tokenizer's exact count");
     Ok(())
 }
 
-/// `length` give or take a share of it, plus what is always there.
-fn range(length: u64, ratio: f64, more: u64) -> String {
+/// `length` give or take a share of it.
+fn range(length: u64, ratio: f64) -> String {
     let float = crate::foreign::reading::float;
     if ratio == 0.0 {
-        return length.saturating_add(more).to_string();
+        return length.to_string();
     }
     let (low, high) = (libm::floor(float(length) * (1.0 - ratio)), libm::ceil(float(length) * (1.0 + ratio)));
-    format!("uniform:{}:{}", number(low.max(1.0) + float(more)), number(high + float(more)))
+    format!("uniform:{}:{}", number(low.max(1.0)), number(high))
 }
 
 /// What goes into every body.

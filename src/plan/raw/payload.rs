@@ -12,6 +12,9 @@ pub struct PayloadOptions {
     /// Tokens of a synthetic prompt: N, uniform:a:b, normal:mean:sd, lognormal:mean:sd, exp:mean
     #[arg(long, value_name = "TOKENS")]
     pub input_tokens: Option<Text>,
+    /// Tokens before each synthetic prompt that are the same in all of them, as of one system prompt [default: 0]
+    #[arg(long, value_name = "N")]
+    pub prefix_tokens: Option<Text>,
     /// Tokens asked of an answer: N, uniform:a:b, normal:mean:sd, lognormal:mean:sd, exp:mean
     #[arg(long, value_name = "TOKENS")]
     pub output_tokens: Option<Text>,

@@ -40,6 +40,10 @@ pub struct SimOptions {
     /// Most requests answered at once; the others wait [default: no limit; of the batch engine 256]
     #[arg(id = "sim-max-running", long = "sim-max-running", value_name = "N")]
     pub max_running: Option<Text>,
+    /// Tokens of prompts that it keeps, in blocks of 16, and need not compute again where a prompt begins alike; the least
+    /// recently used go first (engines laws and batch) [default: none]
+    #[arg(id = "sim-prefix-cache", long = "sim-prefix-cache", value_name = "TOKENS")]
+    pub prefix_cache: Option<Text>,
     /// What goes wrong: KIND[=ARGUMENT]:SHARE or KIND[=ARGUMENT]@INDEX,... with the kinds status=CODE, reset, stall,
     /// truncate, error, drip, comment; may be given again (docs/SIMULATOR.md)
     #[arg(id = "sim-fault", long = "sim-fault", value_name = "FAULT")]

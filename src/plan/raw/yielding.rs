@@ -64,9 +64,9 @@ impl Raw {
             without_tls(target);
         }
         if upper.payload.prompts.is_some() {
-            payload.input_tokens = None;
+            (payload.input_tokens, payload.prefix_tokens) = (None, None);
         }
-        if upper.payload.input_tokens.is_some() {
+        if upper.payload.input_tokens.is_some() || upper.payload.prefix_tokens.is_some() {
             payload.prompts = None;
         }
         if upper.client.busy_poll == Some(true) {

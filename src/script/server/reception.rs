@@ -70,18 +70,24 @@ impl Server {
         let fault = self.script.faults.befall(self.script.seed, number, events as u32);
         let hash = Stream::key(self.script.seed, Purpose::named("simulator's answers"), number);
         let echoed = request.request_id.filter(|id| can_be_echoed(id));
+        let cached_tokens = self.cache.as_mut().map(|cache| cache.take(ask.prompt, ask.prompt_tokens));
+        if let Some(cached) = cached_tokens {
+            self.meter().cache_queries.add(ask.prompt_tokens.into());
+            self.meter().cache_hits.add(cached.into());
+        }
         let who = Identity {
             api,
             id: echoed.map_or_else(|| format!("{hash:016x}").into(), Into::into),
             created_s: self.unix_s(stamp),
             hash,
             prompt_tokens: ask.prompt_tokens,
+            cached_tokens,
             continuous_usage: ask.continuous_usage,
         };
         let work = Work {
             owner: u32::try_from(conn).expect("fewer connections than 2^32"),
             number,
-            prompt_tokens: ask.prompt_tokens,
+            prompt_tokens: ask.prompt_tokens - cached_tokens.unwrap_or(0),
             output_tokens,
         };
         let ticket = self.engine.arrive(work, stamp);

@@ -110,6 +110,33 @@ fn a_stream_is_sent_at_its_planned_instants_whatever_the_delay_of_the_caller() {
 }
 
 #[test]
+fn a_prompt_that_begins_like_another_is_computed_from_where_it_differs() {
+    let latencies = Latencies { prefill_per_token_ns: 1_000_000, ..script("0s", "0s").latencies };
+    let script = Script { latencies, prefix_cache: Some(10_000), ..script("0s", "0s") };
+    let mut server = server(script);
+    let prompt = |own: &str| {
+        let text = format!("{}{}", "same ".repeat(128), own.repeat(32));
+        let rest = format!(
+            r#""model":"tiny","prompt":"{text}","max_tokens":1,"stream":true,"stream_options":{{"include_usage":true}}"#
+        );
+        post("/v1/completions", &format!("{{{rest}}}"))
+    };
+    let mut told = Vec::new();
+    for (own, at) in [("abcd", 0), ("efgh", 1_000_000), ("efgh", 2_000_000)] {
+        server.read(0, prompt(own).as_bytes(), us(at));
+        let sent = play(&mut server, at + 900_000);
+        let usage = sent.iter().find_map(|sent| sent.text.split("cached_tokens\":").nth(1)).unwrap();
+        let cached = usage.split('}').next().unwrap().to_owned();
+        told.push((cached, (sent.last().unwrap().due_us - at) / 1_000));
+    }
+    // 641 bytes in common of 770, ten blocks of them: 159 of 192 tokens, in whole blocks 144; then all, but for the last block.
+    let expected = [("0", 192), ("144", 48), ("176", 16)].map(|(cached, ms)| (cached.to_owned(), ms));
+    assert_eq!(told, expected);
+    let counted = metric(&mut server, "vllm:prefix_cache_hits_total{engine=\"0\",model_name=\"tiny\"}");
+    assert_eq!(counted, "320.0");
+}
+
+#[test]
 fn without_delays_a_stream_is_one_send() {
     let mut server = server(script("0s", "0s"));
     server.read(0, chat(r#","max_tokens":8"#).as_bytes(), us(500));
