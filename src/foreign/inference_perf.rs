@@ -1,6 +1,6 @@
 //! inference-perf: `summary_lifecycle_metrics.json` and `stage_N_lifecycle_metrics.json`.
 //!
-//! Known from inference-perf 0.7.0. It must not read `per_request_lifecycle_metrics.json`: no real one was at hand.
+//! Known from inference-perf 0.7.0. It must not line up what the client's tokenizer makes of a message: gaps of 0.
 
 use super::field::Field;
 use super::quantity::{Quantity, Statistic};

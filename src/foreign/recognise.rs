@@ -3,7 +3,9 @@
 //! It must not guess: what is not known is refused with what is.
 
 use super::reading::Reading;
-use super::{aiperf, aiperf_rows, guidellm, inference_perf, k6, lowrho, oha, sglang, vllm, wrk};
+use super::{
+    aiperf, aiperf_rows, guidellm, inference_perf, inference_perf_rows, k6, lowrho, oha, sglang, vllm, wrk,
+};
 use crate::report::Summary;
 use serde_json::Value;
 use std::fmt;
@@ -18,7 +20,7 @@ pub struct Known {
 }
 
 /// Every kind of file that can be read.
-pub const KNOWN: [Known; 13] = [
+pub const KNOWN: [Known; 14] = [
     Known { tool: "lowrho", file: "a results directory, or its summary.json" },
     Known { tool: "k6 1.1, 1.8, 2.2", file: "--summary-export FILE" },
     Known { tool: "k6 1.1", file: "the data of handleSummary as JSON" },
@@ -34,6 +36,7 @@ pub const KNOWN: [Known; 13] = [
         tool: "inference-perf 0.7",
         file: "summary_lifecycle_metrics.json, stage_N_lifecycle_metrics.json",
     },
+    Known { tool: "inference-perf 0.7", file: "per_request_lifecycle_metrics.json" },
     Known { tool: "GuideLLM 0.8", file: "its JSON report" },
     Known { tool: "oha 1.16", file: "--output-format json" },
     Known { tool: "oha 1.16", file: "its text" },
@@ -81,10 +84,9 @@ impl std::error::Error for ForeignError {}
 type Sight = (fn(&Value) -> bool, &'static str);
 
 /// What is known of by sight, and not read.
-const NOT_READ: [Sight; 6] = [
+const NOT_READ: [Sight; 5] = [
     (vllm::is_rust, "it looks like vllm-bench (Rust), whose results are not read: no real one was at hand"),
     (is_genai_perf, "it looks like GenAI-Perf, whose results are not read: no real one was at hand"),
-    (is_per_request, "it looks like inference-perf's per_request_lifecycle_metrics.json, which is not read"),
     (is_llm_perf, "it looks like llm-perf, whose results are not read"),
     (is_benchmarker, "it looks like inference-benchmarker, whose results are not read"),
     (is_sweep, "it is lowrho's sweep.json: name the directory of one of its trials"),
@@ -137,6 +139,7 @@ fn document(value: &Value, text: &str, name: &str) -> Result<Vec<Reading>, Forei
             Ok(vec![rows.finish(name)])
         }
         _ if aiperf::is(value) => one(aiperf::read(value, name)),
+        _ if inference_perf_rows::is(value) => one(inference_perf_rows::read(value, name)),
         _ if inference_perf::is(value) => one(inference_perf::read(value, name)),
         _ if guidellm::is(value) => guidellm::read(value, name),
         _ if oha::is(value) => one(oha::read(value, name)),
@@ -190,10 +193,6 @@ fn words(error: &serde_json::Error, text: &str) -> String {
 
 fn is_genai_perf(value: &Value) -> bool {
     !aiperf::is(value) && value.pointer("/request_latency/unit").is_some()
-}
-
-fn is_per_request(value: &Value) -> bool {
-    value.pointer("/0/info").is_some() && value.pointer("/0/start_time").is_some()
 }
 
 fn is_llm_perf(value: &Value) -> bool {

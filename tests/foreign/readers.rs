@@ -153,6 +153,21 @@ fn aiperfs_rows_come_to_what_its_summary_of_them_says() {
 }
 
 #[test]
+fn inference_perfs_requests_come_to_what_its_summary_of_them_says() {
+    let rows = one("inference-perf-0.7-requests.json");
+    assert_is(&rows, Completed, Value, 20.0);
+    assert_eq!(figure(&rows, Failed, Value), Some(0.0));
+    // As the tool's own summary of the same run has them.
+    assert_is(&rows, Ttft, Mean, 21.443_146_4 * MS);
+    assert_is(&rows, E2eEnd, Mean, 36.806_752_05 * MS);
+    assert_is(&rows, RequestsPerS, Value, 10.053_116_82);
+    // Not as its summary has them, where a message's tokens all have its time (mean ITL 3.06 ms).
+    let itl = figure(&rows, Itl, Mean).unwrap() / MS;
+    assert!((4.9..5.1).contains(&itl), "{itl} ms");
+    assert_is(&rows, OutputTokensPerS, Value, 4.0 * 10.053_116_82);
+}
+
+#[test]
 fn inference_perfs_summary_and_stage_are_read() {
     for name in ["inference-perf-0.7-stage.json", "inference-perf-0.7-summary.json"] {
         let found = one(name);
@@ -224,7 +239,6 @@ fn what_is_not_known_is_refused_with_what_is() {
         ("{\"a\": 1}".into(), "no tool is known"),
         ("hello".into(), "no tool is known"),
         ("[]".into(), "no tool is known"),
-        ("[{\"start_time\": 1, \"info\": {}}]".into(), "per_request"),
         ("{\"request_latency\": {\"unit\": \"ms\"}}".into(), "GenAI-Perf"),
         (text("vllm-0.33.json").replacen('{', "{\"steady_state\": {},", 1), "vllm-bench (Rust)"),
     ] {
