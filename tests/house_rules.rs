@@ -33,10 +33,14 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "baseline",
+        &["time", "workload", "plan", "report", "foreign", "clock", "host", "run"],
+    ),
+    (
         "cli",
         &[
             "time", "random", "wire", "schedule", "workload", "script", "record", "analysis", "plan",
-            "search", "report", "foreign", "clock", "host", "tls", "sim", "store", "watch", "run",
+            "search", "report", "foreign", "clock", "host", "tls", "sim", "store", "watch", "run", "baseline",
         ],
     ),
 ];
