@@ -50,7 +50,8 @@ fn write(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
 
 /// Medians over the rounds.
 fn sides(found: &Baseline) -> Table {
-    let heading = format!("median of {}", found.measured_pairs());
+    let rounds = found.sides.iter().map(|side| side.figures.values().map(|ranged| ranged.n).max().unwrap_or(0));
+    let heading = format!("median of {}", rounds.max().unwrap_or(0));
     let columns: Vec<(&str, u8)> = std::iter::once((heading.as_str(), 0))
         .chain(found.sides.iter().map(|side| (side.name.as_str(), 0)))
         .collect();
