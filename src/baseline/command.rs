@@ -80,7 +80,19 @@ pub(super) fn theirs(
             let bodies = folder.join("bodies.jsonl");
             write(&bodies, &sent.as_lines())?;
             let requests = plan.due(load.offered, load.length).unwrap_or(1).to_string();
-            command.args(["-n", &requests, "-q", &rate.to_string(), "-c", &connections, "-m", "POST", "--no-tui"]);
+            // It would start a thread for each core of the machine, whatever it is bound to; k6's runtime and lowrho look.
+            command.env("TOKIO_WORKER_THREADS", plan.client_cpus.len().max(1).to_string());
+            command.args([
+                "-n",
+                &requests,
+                "-q",
+                &rate.to_string(),
+                "-c",
+                &connections,
+                "-m",
+                "POST",
+                "--no-tui",
+            ]);
             command.args(["--output-format", "json", "-Z"]).arg(bodies);
             for header in &sent.headers {
                 if header.name.eq_ignore_ascii_case("content-type") {
@@ -157,12 +169,7 @@ fn k6(run: &Plan, rate: u32, window: Span, vus: u32, sent: &Sent) -> Result<Stri
     let parts = ScriptParts {
         headers: sent.headers.clone(),
         bodies: "./k6.bodies.json".into(),
-        load: ScriptLoad {
-            rate_per_s: rate.into(),
-            process: "constant".into(),
-            window,
-            warmup: Span::ZERO,
-        },
+        load: ScriptLoad { rate_per_s: rate.into(), process: "constant".into(), window, warmup: Span::ZERO },
         kept: sent.bodies.len() as u64,
         e2e: Span::from_s(1),
         vus: Some(vus.into()),
@@ -221,7 +228,8 @@ mod tests {
 
     #[test]
     fn headers_are_those_that_no_client_writes_itself() {
-        let request = b"POST /v1 HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\
+        let request =
+            b"POST /v1 HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\
                         X-Request-Id: r-0\r\nUser-Agent: lowrho/1\r\n\r\n{\"a: b\":1}";
         let names: Vec<(String, String)> =
             headers(request).into_iter().map(|header| (header.name, header.value)).collect();
@@ -235,6 +243,9 @@ mod tests {
     fn a_path_with_quotes_stays_one_text_in_lua() {
         assert_eq!(quoted("a\"b\\c\nd"), "\"a\\\"b\\\\c\\nd\"");
         let script = lua(Path::new("/tmp/b.jsonl"), &headers(b"P / H\r\nA: \"x\"\r\n\r\n"));
-        assert!(script.contains("io.lines(\"/tmp/b.jsonl\")") && script.contains("wrk.headers[\"A\"] = \"\\\"x\\\"\""));
+        assert!(
+            script.contains("io.lines(\"/tmp/b.jsonl\")")
+                && script.contains("wrk.headers[\"A\"] = \"\\\"x\\\"\"")
+        );
     }
 }

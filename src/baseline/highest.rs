@@ -43,7 +43,11 @@ impl Search {
             return;
         }
         self.failed_once = false;
-        if is_kept { self.kept = Some(rate) } else { self.lost = Some(rate) }
+        if is_kept {
+            self.kept = Some(rate)
+        } else {
+            self.lost = Some(rate)
+        }
         self.next = match (self.kept, self.lost) {
             (Some(kept), None) => Some(kept.saturating_mul(2).min(self.most)).filter(|next| *next > kept),
             (None, Some(lost)) => Some(lost / 2).filter(|next| *next >= LEAST),

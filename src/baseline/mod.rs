@@ -68,7 +68,8 @@ pub fn baseline(
 ) -> Result<Baseline, BaselineError> {
     let program = program::find(plan.peer, plan.binary.as_deref(), path).map_err(BaselineError::Missing)?;
     let folder = Folder::new(plan.out.as_deref());
-    let folder = folder.map_err(|error| BaselineError::Failed(format!("a directory for the runs: {error}")))?;
+    let folder =
+        folder.map_err(|error| BaselineError::Failed(format!("a directory for the runs: {error}")))?;
     let version = program::version(plan.peer, &program, folder.path(), interrupts);
     let version = version.map_err(BaselineError::Missing)?;
     let mut found = begun(plan, host, version, program.display().to_string());
@@ -78,8 +79,7 @@ pub fn baseline(
         .map(|window| Side::Ours(window.clone()))
         .chain([Side::Theirs(plan.peer.name())])
         .collect();
-    let mut bench =
-        Bench { plan, program: &program, folder: &folder, interrupts, runs: 0, said: Vec::new() };
+    let mut bench = Bench { plan, program: &program, folder: &folder, interrupts, runs: 0, said: Vec::new() };
     let end = rounds(&mut bench, &sides, &mut found, &mut say)
         .and_then(|()| if plan.search { searches(&mut bench, &sides, &mut found, &mut say) } else { Ok(()) });
     let said = bench.said;
@@ -89,9 +89,12 @@ pub fn baseline(
         Err(Stop::Interrupted) if found.measured_pairs() == 0 => return Err(BaselineError::Interrupted),
         Err(Stop::Interrupted) => {
             let pairs = found.measured_pairs();
-            found.notes.push(format!("interrupted: {pairs} of {} pairs were measured until then", plan.pairs));
+            found
+                .notes
+                .push(format!("interrupted: {pairs} of {} pairs were measured until then", plan.pairs));
         }
-        Err(Stop::Failed(why)) => return Err(BaselineError::Failed(why)),
+        Err(Stop::Failed(why)) if found.measured_pairs() == 0 => return Err(BaselineError::Failed(why)),
+        Err(Stop::Failed(why)) => found.failure = Some(why),
     }
     notes(plan, said, &mut found);
     Ok(found)
@@ -124,6 +127,7 @@ fn begun(plan: &BaselinePlan, host: &Host, peer_version: String, peer_binary: St
             .collect(),
         ratios: Vec::new(),
         notes: plan.caveats.clone(),
+        failure: None,
     }
 }
 
@@ -138,7 +142,8 @@ fn load_in_words(plan: &BaselinePlan) -> String {
     let connections = count(plan.connections(plan.offered).into());
     let much = match plan.offered {
         Offered::Rate(rate) => {
-            let second = plan.second.map_or(String::new(), |rate| format!(" (slope from {})", count(rate.into())));
+            let second =
+                plan.second.map_or(String::new(), |rate| format!(" (slope from {})", count(rate.into())));
             format!("{} requests/s{second}, constant gaps, {connections} connections", count(rate.into()))
         }
         Offered::Slots(slots) => format!("a closed loop of {} requests in flight", count(slots.into())),
@@ -202,8 +207,7 @@ fn searches(
                 why = wrong;
             }
         }
-        kept.highest =
-            Some(HighestRate { kept: search.kept, lost: search.lost, why, trials: search.trials });
+        kept.highest = Some(HighestRate { kept: search.kept, lost: search.lost, why, trials: search.trials });
     }
     Ok(())
 }
@@ -238,23 +242,35 @@ fn kept_in_full(run: &BaselineRun) -> Result<(), String> {
 fn notes(plan: &BaselinePlan, said: Vec<String>, found: &mut Baseline) {
     let mut note = |words: &str| found.notes.push(words.to_owned());
     if plan.sim.is_some() {
-        note("sent, rate, start jitter and what is true or by the server are from the simulator's log; the way to it and back is in \
-              \"less true\"");
+        note(
+            "sent, rate, start jitter and what is true or by the server are from the simulator's log; the way to it and back is in \
+              \"less true\"",
+        );
     } else {
-        note("a server of yours keeps no log of the truth: start jitter and what is true are n/a, and sent is what each client counts");
+        note(
+            "a server of yours keeps no log of the truth: start jitter and what is true are n/a, and sent is what each client counts",
+        );
     }
     if plan.peer.is_closed() {
         note("a closed loop has no schedule: requests due, start jitter, lateness and e2e_due are n/a");
     } else {
-        note("start jitter: arrival at the server less the constant schedule, which is laid so that no request came before it was due");
+        note(
+            "start jitter: arrival at the server less the constant schedule, which is laid so that no request came before it was due",
+        );
     }
-    note("CPU and memory are of the whole process by wait4(2), start-up in them; busy time is of the CPUs by /proc/stat: on loopback \
-          each side runs some of the other's receiving, and only all CPUs together have it all");
+    note(
+        "CPU and memory are of the whole process by wait4(2), start-up in them; busy time is of the CPUs by /proc/stat: on loopback \
+          each side runs some of the other's receiving, and only all CPUs together have it all",
+    );
     if plan.peer == Peer::Oha {
-        note("oha is run without --latency-correction, which would count its latency from when a request was due");
+        note(
+            "oha is run without --latency-correction, which would count its latency from when its pacer woke for a request: no \
+              earlier than it was due, so that neither is from the schedule",
+        );
     }
     said.iter().for_each(|words| note(words));
-    let limits = found.sides.iter().flat_map(|side| &side.runs).filter(|run| run.server_was_the_limit).count();
+    let limits =
+        found.sides.iter().flat_map(|side| &side.runs).filter(|run| run.server_was_the_limit).count();
     if limits > 0 {
         found.notes.push(format!(
             "in {limits} runs the simulator was late by more than 200 us at p99: there the server was the limit"

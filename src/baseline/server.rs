@@ -118,7 +118,9 @@ mod tests {
     fn a_log_without_every_request_is_no_truth() {
         assert!(!log_is_short("simulator: rho 0.1\nsimulator: log of 80 requests, 0 dropped\n"));
         assert!(log_is_short("simulator: log of 80 requests, 10 dropped\n"));
-        assert!(log_is_short("simulator: log of 80 requests, 0 dropped\nsimulator: the log is incomplete: full\n"));
+        assert!(log_is_short(
+            "simulator: log of 80 requests, 0 dropped\nsimulator: the log is incomplete: full\n"
+        ));
         assert!(log_is_short(""));
     }
 

@@ -90,7 +90,13 @@ impl Bench<'_> {
         done.map(|()| found)
     }
 
-    fn measure(&mut self, side: &Side, load: Load, folder: &Path, found: &mut BaselineRun) -> Result<(), Stop> {
+    fn measure(
+        &mut self,
+        side: &Side,
+        load: Load,
+        folder: &Path,
+        found: &mut BaselineRun,
+    ) -> Result<(), Stop> {
         let log = folder.join("truth.jsonl");
         let server = match &self.plan.sim {
             Some(sim) => Some(Server::start(sim, &self.plan.server_cpus, &log).map_err(Stop::Failed)?),
@@ -168,7 +174,8 @@ impl Bench<'_> {
         found.true_e2e_end_ns = truth.e2e_end;
         found.true_e2e_due_ns = truth.e2e_due;
         if account.log_is_short && found.problem.is_none() {
-            found.problem = Some("the simulator's log lacks requests: there is no truth to hold it against".into());
+            found.problem =
+                Some("the simulator's log lacks requests: there is no truth to hold it against".into());
         }
         Ok(())
     }
@@ -177,7 +184,8 @@ impl Bench<'_> {
     fn told(&mut self, side: &Side, result: &Path, found: &mut BaselineRun) -> Result<(), String> {
         let text = command::result(result).map_err(|error| format!("its result cannot be read: {error}"))?;
         let readings = foreign::read(&text, &side.name());
-        let readings = readings.map_err(|error| format!("its result is not understood: {}", one_line(&error)))?;
+        let readings =
+            readings.map_err(|error| format!("its result is not understood: {}", one_line(&error)))?;
         let reading = readings.first().ok_or("its result holds no run")?;
         let counted = |quantity| whole(reading.figure(quantity, Statistic::Value).map(|figure| figure.value));
         let (completed, failed) = (counted(Quantity::Completed), counted(Quantity::Failed));
@@ -200,9 +208,8 @@ impl Bench<'_> {
 
     /// Keeps how the peer's quantities differ from ours.
     fn keep_notes(&mut self, side: &Side, reading: &Reading) {
-        let near = reading.near.iter().filter(|(quantity, _)| {
-            matches!(quantity, Quantity::Head | Quantity::E2eEnd)
-        });
+        let near =
+            reading.near.iter().filter(|(quantity, _)| matches!(quantity, Quantity::Head | Quantity::E2eEnd));
         let near = near.map(|(quantity, how)| format!("{} of {}: {how}", quantity.name(), side.name()));
         let apart = reading.apart.iter().filter(|apart| apart.not != Quantity::Ttft);
         let apart = apart.map(|apart| {
@@ -229,7 +236,10 @@ fn figures(reading: &Reading, quantity: Quantity) -> Told {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a float cast saturates, and readers give no longer times")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a float cast saturates, and readers give no longer times"
+)]
 fn foreign_ns(ns: f64) -> i64 {
     libm::round(ns) as i64
 }

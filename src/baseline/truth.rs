@@ -118,7 +118,8 @@ mod tests {
 
     /// A line of a request that arrived at `us`, its head sent at once and two tokens 10 and 30 us later.
     fn line(us: u64) -> String {
-        let event = |what: &str, after: u64| format!(r#"{{"what":"{what}","before_ns":{}}}"#, (us + after) * 1_000);
+        let event =
+            |what: &str, after: u64| format!(r#"{{"what":"{what}","before_ns":{}}}"#, (us + after) * 1_000);
         let events = [event("head", 1), event("token", 10), event("token", 30), event("done", 30)].join(",");
         format!(r#"{{"x_request_id":null,"received_ns":{},"complete":true,"events":[{events}]}}"#, us * 1_000)
     }
@@ -134,7 +135,10 @@ mod tests {
         let truth = of(&[3_040, 1_000, 2_000, 4_010], Some((1_000, 4)));
         assert_eq!((truth.arrived, truth.events), (4, 8));
         let late = truth.start_jitter;
-        assert_eq!((late.p50, late.p99, late.max, late.mean), (Some(0), Some(40_000), Some(40_000), Some(12_500)));
+        assert_eq!(
+            (late.p50, late.p99, late.max, late.mean),
+            (Some(0), Some(40_000), Some(40_000), Some(12_500))
+        );
         assert_eq!((truth.head.p50, truth.e2e_end.p99), (Some(1_000), Some(30_000)));
         assert_eq!(truth.e2e_due.max, Some(70_000));
         let rate = truth.wire_rate.unwrap();

@@ -7,7 +7,8 @@ use super::{Compare, Export, K6Script, card, elsewhere, named_file, repeated, sh
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
-    BaselinePlan, FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text, parse_cpus,
+    BaselinePlan, FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text,
+    parse_cpus,
 };
 use crate::run;
 use crate::store::Results;

@@ -41,6 +41,10 @@ pub(super) fn baseline(plan: &BaselinePlan, facts: &Facts) -> io::Result<Exit> {
         writeln!(io::stderr(), "error: {why}")?;
         exit = exit.worse(Exit::Failed);
     }
+    if let Some(why) = &found.failure {
+        writeln!(io::stderr(), "error: {}; what was measured until then is told", clean(why))?;
+        exit = exit.worse(Exit::Failed);
+    }
     if found.measured_pairs() == 0 {
         writeln!(io::stderr(), "error: no pair was measured")?;
         exit = exit.worse(Exit::Failed);

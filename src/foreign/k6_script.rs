@@ -194,8 +194,7 @@ fn text(
     thresholds: &[(&'static str, String)],
 ) -> String {
     let expected = plan.load.expected_in_flight(parts.e2e).1.max(1) as u64;
-    let (in_flight, most) =
-        parts.vus.map_or((expected, expected.saturating_mul(4)), |vus| (vus, vus));
+    let (in_flight, most) = parts.vus.map_or((expected, expected.saturating_mul(4)), |vus| (vus, vus));
     let why = match parts.vus {
         Some(_) => "preAllocatedVUs is the number of connections that the other side has.".to_owned(),
         None => format!(

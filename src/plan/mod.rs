@@ -53,7 +53,9 @@ pub use listen::Listen;
 pub use load::Load;
 pub use mistake::{Key, Mistake, PlanError};
 pub use payload::{Payload, PromptAs, Prompts};
-pub use raw::{BaselineOptions, ConfigError, FloorOptions, Raw, SimOptions, StageOptions, SweepOptions, Text, nearest};
+pub use raw::{
+    BaselineOptions, ConfigError, FloorOptions, Raw, SimOptions, StageOptions, SweepOptions, Text, nearest,
+};
 pub use secrets::{REDACTED, is_secret};
 pub use sim::{SIM_LISTEN, SimIdentity, SimPlan, SimTls};
 pub use sweep::{Goal, Level, SweepPlan};

@@ -46,6 +46,8 @@ pub struct Baseline {
     pub ratios: Vec<BaselineRatio>,
     /// What is to be known beside the numbers.
     pub notes: Vec<String>,
+    /// What of our own ended it before its last round.
+    pub failure: Option<String>,
 }
 
 /// One side.
@@ -191,9 +193,6 @@ pub struct Measure {
     pub of: fn(&BaselineRun) -> Option<f64>,
 }
 
-/// The measure that is made of two rates.
-pub const SLOPE: &str = "cpu_s_per_1k_requests_slope";
-
 const fn row(
     key: &'static str,
     label: &'static str,
@@ -298,21 +297,37 @@ impl Ranged {
 impl BaselineSide {
     /// The run of a round at a load, unless it went wrong.
     fn run(&self, round: u32, offered: f64) -> Option<&BaselineRun> {
-        self.runs
-            .iter()
-            .find(|run| run.round == round && run.offered == offered && run.problem.is_none())
-    }
-
-    /// Runs at the compared load that went well.
-    fn good(&self, offered: f64) -> impl Iterator<Item = &BaselineRun> {
-        self.runs.iter().filter(move |run| run.offered == offered && run.problem.is_none())
+        self.runs.iter().find(|run| run.round == round && run.offered == offered && run.problem.is_none())
     }
 }
 
-/// CPU seconds of 1,000 more requests in the same time: what does not grow with the rate (start-up, idle wakes) is cancelled.
-fn slope(high: &BaselineRun, low: &BaselineRun) -> Option<f64> {
-    let more = high.sent?.checked_sub(low.sent?)?;
-    per_1k(Some(high.cpu_s? - low.cpu_s?), Some(more))
+/// A measure that is made of two rates: CPU seconds of 1,000 more in the same time. What does not grow with the rate (start-up,
+/// idle wakes) is cancelled.
+#[derive(Copy, Clone, Debug)]
+pub struct SlopeMeasure {
+    /// Its key in the JSON.
+    pub key: &'static str,
+    /// The key of the measure that it stands below.
+    pub below: &'static str,
+    /// What is counted.
+    count: fn(&BaselineRun) -> Option<u64>,
+}
+
+/// Both of them.
+pub const SLOPES: [SlopeMeasure; 2] = [
+    SlopeMeasure {
+        key: "cpu_s_per_1k_requests_slope",
+        below: "cpu_s_per_1k_requests",
+        count: |run| run.sent,
+    },
+    SlopeMeasure { key: "cpu_s_per_1k_events_slope", below: "cpu_s_per_1k_events", count: |run| run.events },
+];
+
+impl SlopeMeasure {
+    fn between(&self, high: &BaselineRun, low: &BaselineRun) -> Option<f64> {
+        let more = (self.count)(high)?.checked_sub((self.count)(low)?)?;
+        per_1k(Some(high.cpu_s? - low.cpu_s?), Some(more))
+    }
 }
 
 impl Baseline {
@@ -336,50 +351,45 @@ impl Baseline {
 
     /// Takes from the runs each side's figures and the ratios of pairs.
     pub fn conclude(&mut self) {
-        let rounds = 0..self.pairs;
-        let slopes: Vec<Vec<Option<f64>>> = self
+        let keys = || MEASURES.iter().map(|one| one.key).chain(SLOPES.iter().map(|one| one.key));
+        let figures: Vec<BTreeMap<String, Ranged>> = self
             .sides
             .iter()
             .map(|side| {
-                let of = |round| slope(side.run(round, self.offered)?, side.run(round, self.second?)?);
-                rounds.clone().map(of).collect()
+                let of = |key| {
+                    let values = (0..self.pairs).filter_map(|round| self.value(side, key, round)).collect();
+                    Some((key.to_owned(), Ranged::of(values)?))
+                };
+                keys().filter_map(of).collect()
             })
             .collect();
-        for (side, slopes) in self.sides.iter_mut().zip(&slopes) {
-            let measured = MEASURES
-                .iter()
-                .map(|measure| (measure.key, side.good(self.offered).filter_map(measure.of).collect()));
-            let slope = std::iter::once((SLOPE, slopes.iter().copied().flatten().collect()));
-            side.figures = measured
-                .chain(slope)
-                .filter_map(|(key, values): (&str, Vec<f64>)| Some((key.to_owned(), Ranged::of(values)?)))
-                .collect();
+        self.ratios = self.pairs_ratios();
+        for (side, figures) in self.sides.iter_mut().zip(figures) {
+            side.figures = figures;
         }
-        self.ratios = self.pairs_ratios(&slopes);
     }
 
-    fn pairs_ratios(&self, slopes: &[Vec<Option<f64>>]) -> Vec<BaselineRatio> {
-        let mut ratios = Vec::new();
-        let Some((peer, their_slopes)) = self.sides.iter().zip(slopes).find(|(side, _)| !side.is_ours) else {
-            return ratios;
-        };
-        for (ours, our_slopes) in self.sides.iter().zip(slopes).filter(|(side, _)| side.is_ours) {
-            let mut push = |measure: &str, values: Vec<f64>| {
-                if let Some(ratio) = Ranged::of(values) {
-                    ratios.push(BaselineRatio { ours: ours.name.clone(), measure: measure.into(), ratio });
-                }
-            };
-            for measure in MEASURES.iter().filter(|measure| measure.has_ratio) {
-                let pair = |round| {
-                    let value = |side: &BaselineSide| (measure.of)(side.run(round, self.offered)?);
-                    quotient(value(ours)?, value(peer)?)
-                };
-                push(measure.key, (0..self.pairs).filter_map(pair).collect());
-            }
-            let pairs = our_slopes.iter().zip(their_slopes);
-            push(SLOPE, pairs.filter_map(|(ours, theirs)| quotient((*ours)?, (*theirs)?)).collect());
+    /// A measure of a side in a round, where its runs went well.
+    fn value(&self, side: &BaselineSide, key: &str, round: u32) -> Option<f64> {
+        let run = side.run(round, self.offered)?;
+        match SLOPES.iter().find(|slope| slope.key == key) {
+            Some(slope) => slope.between(run, side.run(round, self.second?)?),
+            None => MEASURES.iter().find(|measure| measure.key == key).and_then(|measure| (measure.of)(run)),
         }
-        ratios
+    }
+
+    fn pairs_ratios(&self) -> Vec<BaselineRatio> {
+        let Some(peer) = self.sides.iter().find(|side| !side.is_ours) else { return Vec::new() };
+        let measures = MEASURES.iter().filter(|measure| measure.has_ratio).map(|measure| measure.key);
+        let keys: Vec<&str> = measures.chain(SLOPES.iter().map(|slope| slope.key)).collect();
+        let ours = self.sides.iter().filter(|side| side.is_ours);
+        ours.flat_map(|ours| keys.iter().map(move |key| (ours, *key)))
+            .filter_map(|(ours, key)| {
+                let pair = |round| quotient(self.value(ours, key, round)?, self.value(peer, key, round)?);
+                let ratio = Ranged::of((0..self.pairs).filter_map(pair).collect())?;
+                Some(BaselineRatio { ours: ours.name.clone(), measure: key.to_owned(), ratio })
+            })
+            .collect()
     }
 }
 
@@ -391,6 +401,8 @@ fn quotient(ours: f64, theirs: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SLOPE: &str = SLOPES[0].key;
 
     fn run(round: u32, offered: f64, cpu_s: f64) -> BaselineRun {
         let sent = if offered == 1_000.0 { 8_000 } else { 4_000 };
@@ -470,7 +482,8 @@ mod tests {
 
     #[test]
     fn every_measure_has_a_key_of_its_own() {
-        let mut keys: Vec<&str> = MEASURES.iter().map(|measure| measure.key).chain([SLOPE]).collect();
+        let mut keys: Vec<&str> =
+            MEASURES.iter().map(|measure| measure.key).chain(SLOPES.map(|slope| slope.key)).collect();
         keys.sort_unstable();
         let all = keys.len();
         keys.dedup();

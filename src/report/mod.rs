@@ -29,8 +29,8 @@ mod tls;
 pub use about::{About, AboutShard, AboutStage};
 pub use audit::{JobAudit, Lateness, LostTurns, Neighbour, RingAudit, ShardAudit, Share, Wait, Waits};
 pub use baseline::{
-    BASELINE_VERSION, Baseline, BaselineRatio, BaselineRun, BaselineSide, HighestRate, MEASURES, Measure, MeasureUnit, Ranged,
-    SLOPE as BASELINE_SLOPE, Told,
+    BASELINE_VERSION, Baseline, BaselineRatio, BaselineRun, BaselineSide, HighestRate, MEASURES, Measure,
+    MeasureUnit, Ranged, SLOPES, SlopeMeasure, Told,
 };
 pub use client::{
     Bias, BiasBound, Blame, Check, Client, Good, Reason, Stamps, Surroundings, Tcp, Unit, Verdict,

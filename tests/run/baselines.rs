@@ -25,7 +25,8 @@ cat > "$summary" <<END
 END
 "#;
 
-const BROKEN: &str = "#!/bin/sh\nif [ \"$1\" = version ]; then echo k6 v9; exit 0; fi\necho 'it fell over' >&2; exit 3\n";
+const BROKEN: &str =
+    "#!/bin/sh\nif [ \"$1\" = version ]; then echo k6 v9; exit 0; fi\necho 'it fell over' >&2; exit 3\n";
 
 /// A program made of a script; `LOWRHO` in it is the program under test.
 fn script(folder: &Folder, text: &str) -> String {
@@ -37,7 +38,18 @@ fn script(folder: &Folder, text: &str) -> String {
 
 /// `lowrho baseline k6 --binary BINARY`, of short runs, and more arguments.
 fn arguments<'a>(binary: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let short = ["--rate", "100", "--second-rate", "0", "--duration", "1s", "--output-tokens", "2", "--windows", "auto"];
+    let short = [
+        "--rate",
+        "100",
+        "--second-rate",
+        "0",
+        "--duration",
+        "1s",
+        "--output-tokens",
+        "2",
+        "--windows",
+        "auto",
+    ];
     [&["baseline", "k6", "--binary", binary], &short[..], more].concat()
 }
 
@@ -68,11 +80,15 @@ fn both_sides_run_in_turn_and_are_held_against_the_servers_log() {
     assert_eq!(words(&out, "requests due"), "requests due 100 100");
     assert_eq!(words(&out, "sent"), "sent 100 90");
     assert_eq!(words(&out, "unsent"), "unsent 0 10");
-    assert!(words(&out, "start jitter p99").ends_with("n/a"), "which of 100 were due when is not known of 90: {out}");
+    assert!(
+        words(&out, "start jitter p99").ends_with("n/a"),
+        "which of 100 were due when is not known of 90: {out}"
+    );
     assert!(words(&out, "e2e_end p50").ends_with(" 2.00 ms"), "{out}");
     assert!(words(&out, "verdicts").ends_with("n/a"), "{out}");
 
-    let found: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("b.json")).unwrap()).unwrap();
+    let found: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("b.json")).unwrap()).unwrap();
     let side = |at: usize| &found["sides"][at];
     assert_eq!((side(0)["name"].as_str(), side(1)["name"].as_str()), (Some("lowrho auto"), Some("k6")));
     let orders = |at: usize| -> Vec<u64> {
@@ -80,9 +96,15 @@ fn both_sides_run_in_turn_and_are_held_against_the_servers_log() {
     };
     assert_eq!((orders(0), orders(1)), (vec![0, 3], vec![1, 2]), "ABBA");
     let theirs = &side(1)["runs"][0];
-    assert_eq!((theirs["e2e_end_ns"]["p99"].as_i64(), theirs["events"].as_u64()), (Some(6_000_000), Some(180)));
+    assert_eq!(
+        (theirs["e2e_end_ns"]["p99"].as_i64(), theirs["events"].as_u64()),
+        (Some(6_000_000), Some(180))
+    );
     for run in side(0)["runs"].as_array().unwrap().iter().chain([theirs]) {
-        assert!(run["cpu_s"].as_f64().unwrap() > 0.0 && run["rss_bytes"].as_u64().unwrap() > 1_000_000, "{run}");
+        assert!(
+            run["cpu_s"].as_f64().unwrap() > 0.0 && run["rss_bytes"].as_u64().unwrap() > 1_000_000,
+            "{run}"
+        );
         assert!(run["true_e2e_end_ns"]["p50"].as_i64().unwrap() > 0 && run["problem"].is_null(), "{run}");
     }
     let ratios = found["ratios"].as_array().unwrap();
@@ -90,7 +112,10 @@ fn both_sides_run_in_turn_and_are_held_against_the_servers_log() {
     let cpu = ratio("cpu_s_per_1k_requests").unwrap();
     assert!(cpu["n"] == 2 && cpu["low"].as_f64() <= cpu["median"].as_f64(), "{cpu}");
     assert!(ratio("cpu_s_per_1k_requests_slope").is_none(), "no second rate was asked for");
-    assert!(folder.path().join("kept/001-k6/k6.js").exists() && folder.path().join("kept/000-lowrho-auto/truth.jsonl").exists());
+    assert!(
+        folder.path().join("kept/001-k6/k6.js").exists()
+            && folder.path().join("kept/000-lowrho-auto/truth.jsonl").exists()
+    );
 
     // Another run does not write over the first.
     let again = run(&folder, &arguments(&peer, &["--json", "b.json"]));
@@ -103,7 +128,10 @@ fn a_peer_that_fails_is_a_row_with_what_happened() {
     let peer = script(&folder, BROKEN);
     let output = run(&folder, &arguments(&peer, &["--pairs", "1", "--quiet"]));
     let out = text(&output.stdout);
-    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(1), "error: no pair was measured\n"));
+    assert_eq!(
+        (output.status.code(), text(&output.stderr).as_str()),
+        (Some(1), "error: no pair was measured\n")
+    );
     assert_eq!(words(&out, "sent"), "sent 100 n/a");
     assert_eq!(words(&out, "k6: "), "k6: 1 of its runs: it ended with exit status: 3: it fell over");
     assert!(out.contains("No pair was measured"), "{out}");

@@ -60,7 +60,11 @@ fn read(r: &mut Reading, asked: &Asked, given: &BaselineOptions, limits: &Limits
         _ => r.count(connections, 1..=100_000_u32),
     };
     if peer.is_closed() && given.connections.is_some() {
-        r.refuse(option!(asked.baseline.connections), "with a rate only", "wrk has one for each --concurrency");
+        r.refuse(
+            option!(asked.baseline.connections),
+            "with a rate only",
+            "wrk has one for each --concurrency",
+        );
     }
     if peer.is_closed() && given.search == Some(true) {
         let why = "wrk drives a closed loop, which has no rate to search: leave --search out";
@@ -194,7 +198,11 @@ fn server(r: &mut Reading, asked: &Asked, given: &BaselineOptions) -> (Option<Ba
         url.as_str().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"))
     });
     if !plain {
-        r.refuse(url, "a URL that begins with http://", "the peers are given no certificate and no Unix socket");
+        r.refuse(
+            url,
+            "a URL that begins with http://",
+            "the peers are given no certificate and no Unix socket",
+        );
     }
     let model = option!(asked.baseline.model);
     if model.value.is_none() {

@@ -3,15 +3,13 @@
 use super::page::{Look, Page, Style};
 use super::table::Table;
 use crate::report::figures::{count, rate, time};
-use crate::report::{
-    BASELINE_SLOPE, Baseline, BaselineSide, MEASURES, Measure, MeasureUnit, Ranged,
-};
+use crate::report::{Baseline, BaselineSide, MEASURES, Measure, MeasureUnit, Ranged, SLOPES};
 use std::fmt;
 
 /// What stands for a quantity that a side does not have.
 const NOT_TOLD: &str = "n/a";
 
-/// The label of the slope's row.
+/// The label of a slope's row.
 const SLOPE_LABEL: &str = "  slope, start-up cancelled";
 
 /// The baseline as one text.
@@ -50,7 +48,8 @@ fn write(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
 
 /// Medians over the rounds.
 fn sides(found: &Baseline) -> Table {
-    let rounds = found.sides.iter().map(|side| side.figures.values().map(|ranged| ranged.n).max().unwrap_or(0));
+    let rounds =
+        found.sides.iter().map(|side| side.figures.values().map(|ranged| ranged.n).max().unwrap_or(0));
     let heading = format!("median of {}", rounds.max().unwrap_or(0));
     let columns: Vec<(&str, u8)> = std::iter::once((heading.as_str(), 0))
         .chain(found.sides.iter().map(|side| (side.name.as_str(), 0)))
@@ -59,8 +58,8 @@ fn sides(found: &Baseline) -> Table {
     let told = |key: &str| found.sides.iter().any(|side| side.figures.contains_key(key));
     for measure in MEASURES.iter().filter(|measure| told(measure.key)) {
         table.row(cells(found, measure.label, measure.key, measure.unit));
-        if measure.key == "cpu_s_per_1k_requests" && told(BASELINE_SLOPE) {
-            table.row(cells(found, SLOPE_LABEL, BASELINE_SLOPE, measure.unit));
+        for slope in SLOPES.iter().filter(|slope| slope.below == measure.key && told(slope.key)) {
+            table.row(cells(found, SLOPE_LABEL, slope.key, measure.unit));
         }
     }
     if found.sides.iter().any(|side| side.highest.is_some()) {
@@ -139,14 +138,14 @@ fn ratios(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
         let values: Vec<Option<Ranged>> = ours.iter().map(|side| ratio(side, key)).collect();
         if values.iter().any(Option::is_some) {
             let words = values.into_iter().map(|value| value.map_or(NOT_TOLD.into(), ranged));
-            table.row(std::iter::once(label.trim_start().to_owned()).chain(words).collect());
+            table.row(std::iter::once(label.to_owned()).chain(words).collect());
         }
     };
     for Measure { key, label, .. } in MEASURES.iter().filter(|measure| measure.has_ratio) {
         let label = if *key == "true_e2e_due_p99" { "e2e_due by the server p99" } else { *label };
         add(label, key);
-        if *key == "cpu_s_per_1k_requests" {
-            add(SLOPE_LABEL, BASELINE_SLOPE);
+        for slope in SLOPES.iter().filter(|slope| slope.below == *key) {
+            add(SLOPE_LABEL, slope.key);
         }
     }
     if found.ratios.is_empty() {
@@ -172,11 +171,20 @@ fn problems(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
             }
         }
         for (problem, times) in kinds {
-            page.paragraph(Look::Bad, &format!("{}: ", side.name), &format!("{times} of its runs: {problem}"))?;
+            page.paragraph(
+                Look::Bad,
+                &format!("{}: ", side.name),
+                &format!("{times} of its runs: {problem}"),
+            )?;
         }
         if let Some(highest) = side.highest.as_ref().filter(|highest| !highest.why.is_empty()) {
-            let lost = highest.lost.map_or(String::new(), |lost| format!("{} requests/s: ", count(lost.into())));
-            page.paragraph(Look::Plain, &format!("{}, search: ", side.name), &format!("{lost}{}", highest.why))?;
+            let lost =
+                highest.lost.map_or(String::new(), |lost| format!("{} requests/s: ", count(lost.into())));
+            page.paragraph(
+                Look::Plain,
+                &format!("{}, search: ", side.name),
+                &format!("{lost}{}", highest.why),
+            )?;
         }
     }
     Ok(())
