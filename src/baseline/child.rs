@@ -41,7 +41,7 @@ pub(super) struct Used {
     pub(super) ended: Ended,
     /// CPU seconds, user's and kernel's, of the process and of its own children that it waited for.
     pub(super) cpu_s: f64,
-    /// The most memory it had resident, in bytes.
+    /// The most memory it had resident, in bytes: by wait4(2), or where that is no more than its parent had, as it was seen.
     pub(super) rss_bytes: u64,
 }
 
@@ -50,6 +50,11 @@ pub(super) struct Running {
     child: Option<Child>,
     handle: OwnedFd,
     pid: Pid,
+    /// The most memory that this process had resident when it started the child: the kernel takes it for the child's too,
+    /// for until it runs its program the child has its parent's memory.
+    inherited_bytes: u64,
+    /// The most memory that the child was seen to have resident.
+    seen_bytes: u64,
 }
 
 impl Running {
@@ -61,7 +66,10 @@ impl Running {
         let mut child = spawn(command, cpus)?;
         let pid = Pid::from_child(&child);
         match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(handle) => Ok(Self { child: Some(child), handle, pid }),
+            Ok(handle) => {
+                let inherited_bytes = most_resident("self").unwrap_or(0);
+                Ok(Self { child: Some(child), handle, pid, inherited_bytes, seen_bytes: 0 })
+            }
             Err(error) => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -90,12 +98,14 @@ impl Running {
     ///
     /// # Errors
     /// What the system refuses; the child is killed then.
-    pub(super) fn wait(self, limit: Span, interrupts: &Interrupts) -> io::Result<Used> {
+    pub(super) fn wait(mut self, limit: Span, interrupts: &Interrupts) -> io::Result<Used> {
         let deadline = clock::now() + limit;
         let mut ended = Ended::Itself;
         let mut asked: Option<Instant> = None;
         while !self.has_ended(LOOK)? {
             let now = clock::now();
+            let resident = most_resident(&self.pid.as_raw_nonzero().to_string());
+            self.seen_bytes = self.seen_bytes.max(resident.unwrap_or(0));
             match asked {
                 Some(at) if now - at > PATIENCE => self.signal(Signal::KILL),
                 Some(_) => {}
@@ -139,7 +149,11 @@ impl Running {
             status: used.status,
             ended,
             cpu_s: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
-            rss_bytes: used.rusage.maxrss,
+            rss_bytes: if used.rusage.maxrss > self.inherited_bytes || self.seen_bytes == 0 {
+                used.rusage.maxrss
+            } else {
+                self.seen_bytes
+            },
         })
     }
 }
@@ -151,6 +165,13 @@ impl Drop for Running {
             let _ = child.wait();
         }
     }
+}
+
+/// The most memory that a process had resident so far, in bytes.
+fn most_resident(process: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    kib.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1_024)
 }
 
 /// A child has the CPUs of the thread that starts it: a thread is made for it.
@@ -190,6 +211,13 @@ mod tests {
         let used = waited("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 7", Span::from_s(60));
         assert_eq!((used.status.code(), used.ended), (Some(7), Ended::Itself));
         assert!(used.cpu_s > 0.0 && used.rss_bytes > 100_000, "{used:?}");
+    }
+
+    #[test]
+    fn a_small_child_is_not_taken_to_be_as_large_as_its_parent() {
+        let large: Vec<u8> = vec![1; 64 << 20];
+        let used = waited("sleep 1", Span::from_s(60));
+        assert!(used.rss_bytes < large.len() as u64 && used.rss_bytes > 100_000, "{used:?}");
     }
 
     #[test]
