@@ -111,7 +111,7 @@ impl Running {
                 Some(_) => {}
                 None if interrupts.count() > 0 || now > deadline => {
                     ended = if now > deadline { Ended::TimeLimit } else { Ended::Interrupted };
-                    self.signal(Signal::INT);
+                    self.signal(Signal::TERM);
                     asked = Some(now);
                 }
                 None => {}
@@ -125,7 +125,7 @@ impl Running {
     /// # Errors
     /// What the system refuses; the child is killed then.
     pub(super) fn stop(self) -> io::Result<Used> {
-        self.signal(Signal::INT);
+        self.signal(Signal::TERM);
         let asked = clock::now();
         while !self.has_ended(LOOK)? {
             if clock::now() - asked > PATIENCE {
