@@ -10,6 +10,7 @@ use std::io::BufRead;
 #[derive(Deserialize)]
 struct Line {
     received_ns: u64,
+    complete: bool,
     events: Vec<Said>,
 }
 
@@ -61,7 +62,13 @@ pub(super) fn read(log: impl BufRead, schedule: Option<(u32, u64)>) -> Result<Tr
         seen.push(Seen {
             arrival: whole(line.received_ns)?,
             head: head.map(|said| whole(said.before_ns)).transpose()?,
-            end: line.events.last().map(|said| whole(said.before_ns)).transpose()?,
+            // Of an answer that was given up the last send is no end.
+            end: line
+                .events
+                .last()
+                .filter(|_| line.complete)
+                .map(|said| whole(said.before_ns))
+                .transpose()?,
         });
     }
     seen.sort_unstable_by_key(|one| one.arrival);
@@ -157,6 +164,14 @@ mod tests {
         assert_eq!((truth.start_jitter, truth.e2e_due), (Told::default(), Told::default()));
         assert_eq!((truth.arrived, truth.e2e_end.p50), (2, Some(30_000)));
         assert_eq!(of(&[1_000, 2_000], None).start_jitter, Told::default(), "a closed loop has no schedule");
+    }
+
+    #[test]
+    fn an_answer_that_was_given_up_has_arrived_and_has_no_end() {
+        let cut = line(2_000).replace("\"complete\":true", "\"complete\":false");
+        let truth = read(format!("{}\n{cut}\n", line(1_000)).as_bytes(), Some((1_000, 2))).unwrap();
+        assert_eq!((truth.arrived, truth.e2e_end.mean, truth.head.mean), (2, Some(30_000), Some(1_000)));
+        assert_eq!((truth.e2e_due.max, truth.start_jitter.max), (Some(30_000), Some(0)));
     }
 
     #[test]
