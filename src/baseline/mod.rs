@@ -259,7 +259,7 @@ fn notes(plan: &BaselinePlan, said: Vec<String>, found: &mut Baseline) {
         );
     }
     note(
-        "CPU and memory are of the whole process by wait4(2), start-up in them; busy time is of the CPUs by /proc/stat: on loopback \
+        "CPU and memory are of the whole process by wait4(2), start-up in them; busy time is of the CPUs, all that was neither idle nor stolen: on loopback \
           each side runs some of the other's receiving, and only all CPUs together have it all",
     );
     if plan.peer == Peer::Oha {
@@ -272,8 +272,9 @@ fn notes(plan: &BaselinePlan, said: Vec<String>, found: &mut Baseline) {
     let limits =
         found.sides.iter().flat_map(|side| &side.runs).filter(|run| run.server_was_the_limit).count();
     if limits > 0 {
+        let runs = if limits == 1 { "run" } else { "runs" };
         found.notes.push(format!(
-            "in {limits} runs the simulator was late by more than 200 us at p99: there the server was the limit"
+            "in {limits} {runs} the simulator was late by more than 200 us at p99: there the server was the limit of what is exact"
         ));
     }
 }

@@ -8,7 +8,7 @@ use super::folder::Folder;
 use super::server::{Account, Server, last_words};
 use super::{program, truth};
 use crate::foreign::{self, Quantity, Reading, Statistic};
-use crate::host::Busy;
+use crate::host::Unbusy;
 use crate::plan::{BaselinePlan, Offered};
 use crate::report::{BaselineRun, Summary, Told};
 use crate::run::Interrupts;
@@ -145,13 +145,14 @@ impl Bench<'_> {
             .stdin(Stdio::null())
             .stdout(File::create(printed).map_err(named)?)
             .stderr(File::create(folder.join("stderr.txt")).map_err(named)?);
-        let before = Busy::read();
+        let before = Unbusy::read();
         let running = Running::start(&mut command, &self.plan.client_cpus).map_err(named)?;
         let used = running.wait(load.length + load.length + BESIDE, self.interrupts).map_err(named)?;
-        let (before, after) = (before.unwrap_or_default(), Busy::read().unwrap_or_default());
-        let busy = |cpus: &[usize]| Some((after.of_cpus(cpus)? - before.of_cpus(cpus)?).as_s_f64());
-        found.client_busy_s = busy(&self.plan.client_cpus);
-        found.server_busy_s = busy(&self.plan.server_cpus);
+        if let Some((before, after)) = before.zip(Unbusy::read()) {
+            let busy = |cpus: &[usize]| after.busy_since(&before, cpus).map(Span::as_s_f64);
+            found.client_busy_s = busy(&self.plan.client_cpus);
+            found.server_busy_s = busy(&self.plan.server_cpus);
+        }
         Ok(used)
     }
 
@@ -195,8 +196,11 @@ impl Bench<'_> {
         }
         found.head_ns = figures(reading, Quantity::Head);
         found.e2e_end_ns = figures(reading, Quantity::E2eEnd);
-        found.e2e_due_ns = figures(reading, Quantity::E2eDue);
-        found.lateness_ns = figures(reading, Quantity::Lateness);
+        // A slot of a closed loop is due when it is free: that is no schedule.
+        if found.due.is_some() {
+            found.e2e_due_ns = figures(reading, Quantity::E2eDue);
+            found.lateness_ns = figures(reading, Quantity::Lateness);
+        }
         if let Side::Ours(_) = side {
             let summary = Summary::from_json(&text).map_err(|error| error.to_string())?;
             found.verdict = Some(summary.client.verdict.name().to_owned());

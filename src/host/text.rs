@@ -70,14 +70,15 @@ pub(super) fn steal(stat: &str) -> Option<(i64, Vec<(usize, i64)>)> {
     Some((total?, by_cpu))
 }
 
-/// Ticks that each CPU was busy in `/proc/stat`: user, nice, system, irq and softirq of its `cpuN` lines. Guests are in user.
-pub(super) fn busy(stat: &str) -> Vec<(usize, i64)> {
+/// Ticks that each CPU was idle, waited for disks or was stolen in `/proc/stat`: the fourth, fifth and eighth number of its
+/// `cpuN` lines.
+pub(super) fn unbusy(stat: &str) -> Vec<(usize, i64)> {
     let of = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
         let ticks: Vec<i64> = words.map_while(|word| word.parse().ok()).collect();
-        let [user, nice, system, _idle, _iowait, irq, softirq, ..] = ticks.as_slice() else { return None };
-        Some((cpu, user + nice + system + irq + softirq))
+        let [_, _, _, idle, iowait, _, _, steal, ..] = ticks.as_slice() else { return None };
+        Some((cpu, idle + iowait + steal))
     };
     stat.lines().take_while(|line| line.starts_with("cpu")).filter_map(of).collect()
 }

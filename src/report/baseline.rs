@@ -239,7 +239,7 @@ pub const MEASURES: [Measure; 34] = {
         row("e2e_due_p99", "e2e_due p99", Ns, false, |run| run.e2e_due_ns.p99.map(ns)),
         row("true_e2e_due_p50", "  by the server p50", Ns, false, |run| run.true_e2e_due_ns.p50.map(ns)),
         row("true_e2e_due_p99", "  by the server p99", Ns, true, |run| run.true_e2e_due_ns.p99.map(ns)),
-        row("cpu_s", "CPU s, whole process", CpuS, true, |run| run.cpu_s),
+        row("cpu_s", "CPU s, whole process", CpuS, false, |run| run.cpu_s),
         row("cpu_s_per_1k_requests", "CPU s/1k requests", CpuS, true, |run| per_1k(run.cpu_s, run.sent)),
         row("cpu_s_per_1k_events", "CPU s/1k events", CpuS, true, |run| per_1k(run.cpu_s, run.events)),
         row("client_busy_s_per_1k_requests", "client's CPUs busy, s/1k", CpuS, true, |run| {
@@ -474,7 +474,7 @@ mod tests {
         let ours = vec![run(0, 1_000.0, 1.0), run(1, 1_000.0, 1.0), run(2, 1_000.0, 1.0)];
         let theirs = vec![run(0, 1_000.0, 2.0), broken, run(2, 1_000.0, 2.0)];
         let found = concluded(ours, theirs);
-        assert_eq!((found.measured_pairs(), ratio(&found, "cpu_s").unwrap().n), (2, 2));
+        assert_eq!((found.measured_pairs(), ratio(&found, "cpu_s_per_1k_requests").unwrap().n), (2, 2));
         assert_eq!(found.sides[1].figures["cpu_s"].high, 2.0);
         assert_eq!(found.sides[0].figures["unsent"].high, 0.0);
         assert!(!found.sides[0].figures.contains_key("e2e_end_p50"), "what nobody told is n/a");

@@ -157,7 +157,9 @@ fn ratios(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
 
 fn ranged(ratio: Ranged) -> String {
     let Ranged { median, low, high, n } = ratio;
-    format!("{median:.2} ({low:.2} to {high:.2}, {n})")
+    // Of a small ratio two decimals would say little.
+    let digits = if median.abs() < 0.1 { 3 } else { 2 };
+    format!("{median:.digits$} ({low:.digits$} to {high:.digits$}, {n})")
 }
 
 /// What went wrong, a line a kind.
