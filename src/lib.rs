@@ -5,6 +5,7 @@
 //! `docs/ARCHITECTURE.md` is the map, `docs/METHOD.md` the contract of every number.
 
 pub mod analysis;
+pub mod baseline;
 pub mod cli;
 pub mod clock;
 pub mod foreign;

@@ -55,6 +55,7 @@ fn help_is_no_mistake() {
         ["run", "-h"],
         ["sim", "--help"],
         ["floor", "-h"],
+        ["baseline", "-h"],
         ["init", "-h"],
         ["sweep", "-h"],
         ["rerun", "-h"],

@@ -32,11 +32,13 @@ const ROOMS: &[(&str, &[&str])] = &[
             "search", "report", "foreign", "clock", "host", "ring", "tls", "shard", "sim", "store", "watch",
         ],
     ),
+    ("baseline", &["time", "workload", "plan", "report", "foreign", "clock", "host", "run"]),
     (
         "cli",
         &[
             "time", "random", "wire", "schedule", "workload", "script", "record", "analysis", "plan",
             "search", "report", "foreign", "clock", "host", "tls", "sim", "store", "watch", "run",
+            "baseline",
         ],
     ),
 ];

@@ -1,6 +1,6 @@
 //! The subcommands and what is theirs alone; the options of a run are declared in `plan`.
 
-use crate::plan::{FloorOptions, Raw, SimOptions, SweepOptions, Text};
+use crate::plan::{BaselineOptions, FloorOptions, Raw, SimOptions, SweepOptions, Text};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -38,6 +38,8 @@ pub(super) enum Command {
     Report(ReportArguments),
     /// Tell result files of lowrho and of other tools side by side
     Compare(Box<CompareArguments>),
+    /// Run lowrho and k6, oha or wrk in turn, and tell them side by side
+    Baseline(Box<BaselineArguments>),
     /// Write a k6 script that sends what a run would send, for a baseline
     K6Script(Box<ScriptArguments>),
     /// Write a run's summary in another tool's format
@@ -264,6 +266,24 @@ pub(super) struct ImportArguments {
     /// A YAML file of inference-perf, or after -- a command line of vllm bench serve
     #[arg(value_name = "FILE | -- COMMAND", required = true, num_args = 1..)]
     pub(super) words: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  lowrho baseline k6
+  lowrho baseline oha --rate 2000 --windows auto,0,1ms --search --json oha.json
+  lowrho baseline k6 --binary ./k6 --ttft 20ms --itl 5ms --client-cpus 0 --server-cpus 1
+  lowrho baseline wrk --concurrency 50
+
+Each round runs every side once at each rate, a process from start to exit against a fresh lowrho sim on CPUs of its own;
+the order is turned round from one round to the next (ABBA). Ratios are of pairs: median, range, number (docs/COMPARISON.md).
+A side that fails, or sends too few, is told with what happened.
+Exit status: 0 measured, 1 lowrho failed or no pair was measured, 2 bad options, or the tool is missing (nothing was sent),
+130 or 143 interrupted: the pairs measured until then are told.")]
+pub(super) struct BaselineArguments {
+    #[command(flatten)]
+    pub(super) baseline: BaselineOptions,
 }
 
 #[derive(Args, Debug)]

@@ -7,7 +7,8 @@ use super::{Compare, Export, K6Script, card, elsewhere, named_file, repeated, sh
 use crate::foreign::{Format, GateError, Scope};
 use crate::host::Facts;
 use crate::plan::{
-    FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text, parse_cpus,
+    BaselinePlan, FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text,
+    parse_cpus,
 };
 use crate::run;
 use crate::store::Results;
@@ -34,6 +35,8 @@ pub enum Asked {
     DryRun(Box<Plan>, Invocation),
     /// Measure how low this client can go here.
     Floor(Box<FloorPlan>),
+    /// Run lowrho and a peer in turn.
+    Baseline(Box<BaselinePlan>),
     /// Make this sweep.
     Sweep(Box<SweepPlan>, Invocation),
     /// Serve as the simulator.
@@ -163,6 +166,16 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
                 return Err(occupied(dir));
             }
             Ok(Asked::Floor(Box::new(plan)))
+        }
+        Command::Baseline(baseline) => {
+            let plan = BaselinePlan::new(&baseline.baseline, &tried_limits(facts))?;
+            if let Some(dir) = plan.out.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
+                return Err(occupied(dir));
+            }
+            if let Some(file) = plan.json.as_deref().filter(|file| Path::new(file).exists()) {
+                return Err(Refusal::File(format!("--json {file}: it is there already: name another")));
+            }
+            Ok(Asked::Baseline(Box::new(plan)))
         }
         Command::Sweep(sweep) => repeated::sweep(*sweep, facts),
         Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &tried_limits(facts))?))),

@@ -81,6 +81,7 @@ fn made(plan: &Plan, how: &Invocation, asked: &K6Script) -> Result<Vec<String>, 
         load,
         kept: bodies.len() as u64,
         e2e: asked.e2e,
+        vus: None,
     };
     let script = k6_script(plan, &parts).map_err(|why| why.to_string())?;
     new_file(&bodies_path, |file| serde_json::to_writer(file, &bodies).map_err(io::Error::from))?;

@@ -3,6 +3,7 @@
 mod again;
 mod args;
 mod asked;
+mod baseline;
 mod card;
 mod compare;
 mod curl;
@@ -49,6 +50,7 @@ pub fn main() -> ExitCode {
             dry_run::print(&plan, how.prompts.as_deref(), &mut out, &mut aside).map(|()| Exit::Good)
         }
         Asked::Run(plan, how) => deeds::run(&plan, &how, &facts),
+        Asked::Baseline(plan) => baseline::baseline(&plan, &facts),
         Asked::Floor(plan) => floor::floor(&plan, &facts),
         Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
         Asked::Sim(plan) => deeds::sim(&plan),

@@ -1,7 +1,7 @@
 //! The shape of the command: what is alike for many options is said here once, not on each. Reads no argument.
 
 use super::args::Arguments;
-use crate::plan::{FloorOptions, Raw, SIM_LISTEN};
+use crate::plan::{BaselineOptions, FloorOptions, Raw, SIM_LISTEN};
 use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
@@ -60,6 +60,10 @@ pub(super) fn command(all: bool) -> Command {
         .mut_subcommand("k6-script", run)
         .mut_subcommand("floor", |command| {
             let defaults = FloorOptions::default_flags();
+            command.mut_args(|arg| help_of(truth(negative(arg)), &defaults))
+        })
+        .mut_subcommand("baseline", |command| {
+            let defaults = BaselineOptions::default_flags();
             command.mut_args(|arg| help_of(truth(negative(arg)), &defaults))
         })
         .mut_subcommand("sweep", |command| {

@@ -33,6 +33,8 @@ pub struct ScriptParts {
     pub kept: u64,
     /// How long a request is expected to take.
     pub e2e: Span,
+    /// VUs, all of them from the start and no more, so that k6 has as many connections; `None` = by Little's law.
+    pub vus: Option<u64>,
 }
 
 /// A script and what is to be said of it.
@@ -191,13 +193,21 @@ fn text(
     parts: &ScriptParts,
     thresholds: &[(&'static str, String)],
 ) -> String {
-    let in_flight = plan.load.expected_in_flight(parts.e2e).1.max(1);
+    let expected = plan.load.expected_in_flight(parts.e2e).1.max(1) as u64;
+    let (in_flight, most) = parts.vus.map_or((expected, expected.saturating_mul(4)), |vus| (vus, vus));
+    let why = match parts.vus {
+        Some(_) => "preAllocatedVUs is the number of connections that the other side has.".to_owned(),
+        None => format!(
+            "preAllocatedVUs is rate x {} (Little's law) and four deviations more: --expect-e2e says how long requests take.",
+            format_span(parts.e2e)
+        ),
+    };
     let timeout = format_span(plan.target.timeouts.total);
     let scenario = |start: Span, length: Span, exec: &str| {
         json!({
             "executor": "constant-arrival-rate", "exec": exec, "startTime": milliseconds(start),
             "rate": rate, "timeUnit": format!("{unit_s}s"), "duration": milliseconds(length),
-            "preAllocatedVUs": in_flight, "maxVUs": in_flight.saturating_mul(4), "gracefulStop": timeout,
+            "preAllocatedVUs": in_flight, "maxVUs": most, "gracefulStop": timeout,
         })
     };
     let mut scenarios = json!({ "measured": scenario(load.warmup, load.window, "measured") });
@@ -224,7 +234,7 @@ fn text(
     format!(
         "\
 // A k6 baseline of a plan of lowrho {version}: the same rate, bodies and headers.
-// preAllocatedVUs is rate x {e2e} (Little's law) and four deviations more: --expect-e2e says how long requests take.
+// {why}
 import http from 'k6/http';
 import exec from 'k6/execution';
 import {{ SharedArray }} from 'k6/data';
@@ -250,7 +260,6 @@ export function measured() {{
 }}
 ",
         version = env!("CARGO_PKG_VERSION"),
-        e2e = format_span(parts.e2e),
         bodies = Value::from(parts.bodies.as_str()),
         url = Value::from(endpoint.url()),
         headers = headers(&parts.headers),

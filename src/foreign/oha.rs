@@ -16,8 +16,8 @@ const KEYS: [(&str, Statistic); 5] = [
     ("p99.9", Statistic::P99_9),
 ];
 
-const LATENCY: &str = "clock starts before the connection; of a run with --latency-correction from when it was due, which the \
-                       file does not tell";
+const LATENCY: &str = "clock starts before the connection; of a run with --latency-correction when its pacer woke for the \
+                       request, which the file does not tell";
 const FIRST_BYTE: &str =
     "the first byte of the body: of a stream a comment or an event without a token may be the first";
 const RATE: &str = "responses with a status of 2xx over the whole test";

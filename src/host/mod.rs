@@ -14,7 +14,7 @@ mod text;
 mod thread;
 mod topology;
 
-pub use cpu_times::{Softnet, Steal};
+pub use cpu_times::{Softnet, Steal, Unbusy};
 pub use facts::{Facts, read};
 pub use files::raise_files;
 pub use neighbours::{Neighbours, Spent};

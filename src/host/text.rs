@@ -70,6 +70,19 @@ pub(super) fn steal(stat: &str) -> Option<(i64, Vec<(usize, i64)>)> {
     Some((total?, by_cpu))
 }
 
+/// Ticks that each CPU was idle, waited for disks or was stolen in `/proc/stat`: the fourth, fifth and eighth number of its
+/// `cpuN` lines.
+pub(super) fn unbusy(stat: &str) -> Vec<(usize, i64)> {
+    let of = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+        let ticks: Vec<i64> = words.map_while(|word| word.parse().ok()).collect();
+        let [_, _, _, idle, iowait, _, _, steal, ..] = ticks.as_slice() else { return None };
+        Some((cpu, idle + iowait + steal))
+    };
+    stat.lines().take_while(|line| line.starts_with("cpu")).filter_map(of).collect()
+}
+
 /// Dropped and squeezed of all CPUs in `/proc/net/softnet_stat`: the second and third hexadecimal number of each line.
 pub(super) fn softnet(stat: &str) -> Option<(u64, u64)> {
     let mut sum = None;

@@ -3,6 +3,7 @@
 //! Pure: no file, no environment, no clock. What the machine allows comes in as [`Limits`]; after a [`Plan`] exists
 //! nothing checks again, and no key of it is defaulted anywhere else.
 
+mod baseline;
 mod card;
 mod check;
 mod client;
@@ -37,6 +38,7 @@ mod validated;
 mod waiting;
 mod ways;
 
+pub use baseline::{BaselinePlan, BaselineSim, MOST_BASELINE_RATE, Offered, Peer};
 pub use card::{CARD_VERSION, Card, CardHost, CardRefusal};
 pub use client::Client;
 pub use cost::{Cost, CostSource};
@@ -51,7 +53,9 @@ pub use listen::Listen;
 pub use load::Load;
 pub use mistake::{Key, Mistake, PlanError};
 pub use payload::{Payload, PromptAs, Prompts};
-pub use raw::{ConfigError, FloorOptions, Raw, SimOptions, StageOptions, SweepOptions, Text, nearest};
+pub use raw::{
+    BaselineOptions, ConfigError, FloorOptions, Raw, SimOptions, StageOptions, SweepOptions, Text, nearest,
+};
 pub use secrets::{REDACTED, is_secret};
 pub use sim::{SIM_LISTEN, SimIdentity, SimPlan, SimTls};
 pub use sweep::{Goal, Level, SweepPlan};

@@ -4,6 +4,7 @@
 
 mod about;
 mod audit;
+mod baseline;
 mod client;
 pub mod csv;
 mod distribution;
@@ -27,6 +28,10 @@ mod tls;
 
 pub use about::{About, AboutShard, AboutStage};
 pub use audit::{JobAudit, Lateness, LostTurns, Neighbour, RingAudit, ShardAudit, Share, Wait, Waits};
+pub use baseline::{
+    BASELINE_VERSION, Baseline, BaselineRatio, BaselineRun, BaselineSide, HighestRate, MEASURES, Measure,
+    MeasureUnit, Ranged, SLOPES, SlopeMeasure, Told,
+};
 pub use client::{
     Bias, BiasBound, Blame, Check, Client, Good, Reason, Stamps, Surroundings, Tcp, Unit, Verdict,
 };

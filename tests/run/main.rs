@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test has a clock of its own")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod baselines;
 mod endings;
 mod floor;
 mod forbidden;

@@ -1,6 +1,7 @@
 //! What was asked, before it is understood: every option optional, from flags or from TOML, one laid over the other.
 //! Gives no option a meaning.
 
+mod baseline;
 mod client;
 mod floor;
 mod load;
@@ -15,6 +16,7 @@ mod text;
 mod toml_form;
 mod yielding;
 
+pub use baseline::BaselineOptions;
 pub use client::ClientOptions;
 pub use floor::FloorOptions;
 pub use load::{LoadOptions, StageOptions};

@@ -2,6 +2,7 @@
 //!
 //! It prints what a [`Summary`] holds, so that a run and `report` on its directory print the same; it computes no figure.
 
+mod baseline;
 mod blame;
 mod client;
 mod failures;
@@ -22,6 +23,7 @@ mod targets;
 mod verdict;
 mod volume;
 
+pub use baseline::baseline;
 pub use floor::floor;
 pub use page::{Style, clean};
 pub use spread::spread;

