@@ -2,6 +2,7 @@
 //!
 //! It prints what a [`Summary`] holds, so that a run and `report` on its directory print the same; it computes no figure.
 
+mod beside;
 mod blame;
 mod client;
 mod failures;
