@@ -13,7 +13,7 @@ fn told(name: &str) -> Told {
     let mut summary = Summary::default();
     summary.target.url = "http://server.example:8000/<script>".into();
     summary.target.model = "a \"model\" & <more>".into();
-    Told { name: name.into(), summary, curves: curves.into(), course: None }
+    Told { name: name.into(), summary, curves: curves.into(), course: None, notes: Vec::new() }
 }
 
 #[test]
@@ -65,6 +65,7 @@ fn a_run_that_found_nothing_has_a_page_too() {
         summary: Summary::default(),
         curves: vec![Curve { metric: Metric::Ttft, values: Histogram::published() }],
         course: Some(Course::new(Instant::ZERO, Span::ZERO)),
+        notes: Vec::new(),
     };
     let page = page(&[nothing]);
     assert!(page.contains("</html>"));
