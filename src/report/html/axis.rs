@@ -74,7 +74,9 @@ impl Axis {
 
     /// Linear from just below the least to just above the greatest value.
     fn around(title: &str, low: f64, high: f64, label: impl Fn(f64) -> String) -> Self {
-        let step = round_step(((high - low) / TICKS).max(low * 1e-3));
+        // Finer steps than the three digits of a label would repeat labels.
+        let digit = libm::pow(10.0, libm::floor(libm::log10(high)) - 2.0);
+        let step = round_step(((high - low) / TICKS).max(digit));
         let (first, last) = (libm::floor(low / step), libm::ceil(high / step));
         let last = last.max(first + 1.0);
         let ticks = counting(first, last).map(|n| (n * step, label(n * step))).collect();
@@ -93,6 +95,16 @@ impl Axis {
             .filter(|(at, _)| *at <= most)
             .collect();
         Self { ends: (0.0, most.min(5.0)), ticks, title: "quantile".into(), scale: Scale::Tail }
+    }
+
+    /// The same with as few labels left out as it takes for the others to stand beside each other in so many letters.
+    pub(super) fn thinned(&self, letters: usize) -> Self {
+        let widest = self.ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
+        let every = (self.ticks.len() * (widest + 1)).div_ceil(letters.max(1)).max(1);
+        let said = |(nth, (at, label)): (usize, &(f64, String))| {
+            (*at, if nth % every == 0 { label.clone() } else { String::new() })
+        };
+        Self { ticks: self.ticks.iter().enumerate().map(said).collect(), ..self.clone() }
     }
 
     /// The place of a value; `None` where the axis has none for it.
@@ -136,8 +148,13 @@ pub(super) fn number_label(n: f64) -> String {
     }
 }
 
+/// Two digits after the point, and more where a small number would lose its own.
 fn trimmed(n: f64) -> String {
-    let text = format!("{n:.2}");
+    let size = libm::fabs(n);
+    let zeros = if size > 0.0 && size < 0.1 { -libm::floor(libm::log10(size)) } else { 1.0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 12")]
+    let digits = zeros.clamp(1.0, 12.0) as usize + 1;
+    let text = format!("{n:.digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
@@ -168,6 +185,7 @@ fn counting(first: f64, last: f64) -> impl Iterator<Item = f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn labels(axis: &Axis) -> Vec<&str> {
         axis.ticks.iter().map(|(_, label)| label.as_str()).collect()
@@ -202,6 +220,37 @@ mod tests {
         assert_eq!(labels(&axis), ["20 ms", "21 ms", "22 ms", "23 ms", "24 ms", "25 ms", "26 ms"]);
         let alone = Axis::logarithmic("TTFT", [5e6], time_label);
         assert!(alone.ends.0 < alone.ends.1 && alone.ends.0 <= 5e6, "{alone:?}");
+    }
+
+    #[test]
+    fn labels_that_would_run_into_each_other_are_left_out() {
+        let axis = Axis::logarithmic("TTFT", [20.1e6, 25.3e6], time_label);
+        assert_eq!(labels(&axis.thinned(42)), labels(&axis));
+        assert_eq!(labels(&axis.thinned(41)), ["20 ms", "", "22 ms", "", "24 ms", "", "26 ms"]);
+        assert_eq!((axis.thinned(41).ends, axis.thinned(0).label(20e6)), (axis.ends, "20 ms".to_owned()));
+    }
+
+    #[test]
+    fn small_numbers_keep_their_digits() {
+        let axis = Axis::linear("$ per million output tokens", [0.0007, 0.0029], number_label);
+        assert_eq!(labels(&axis), ["0", "0.0005", "0.001", "0.0015", "0.002", "0.0025", "0.003"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_axis_says_the_same_twice(low in 1e-3_f64..1e12, over in 0.0_f64..1e4, kind in 0..4_u8) {
+            let values = [low, low * (1.0 + over * over * over / 1e12)];
+            let axis = match kind {
+                0 => Axis::logarithmic("", values, number_label),
+                1 => Axis::logarithmic("", values.map(|value| value * 1e3), time_label),
+                2 => Axis::linear("", values, number_label),
+                _ => Axis::linear("", values.map(|value| value * 1e3), time_label),
+            };
+            let mut said = labels(&axis);
+            prop_assert!(said.len() > 1, "{:?}", axis);
+            said.dedup();
+            prop_assert_eq!(said, labels(&axis));
+        }
     }
 
     #[test]
