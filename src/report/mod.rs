@@ -26,7 +26,9 @@ pub mod terminal;
 mod tls;
 
 pub use about::{About, AboutShard, AboutStage};
-pub use audit::{JobAudit, Lateness, LostTurns, Neighbour, RingAudit, ShardAudit, Share, Wait, Waits};
+pub use audit::{
+    BusyOverTime, JobAudit, Lateness, LostTurns, Neighbour, RingAudit, ShardAudit, Share, Wait, Waits,
+};
 pub use client::{
     Bias, BiasBound, Blame, Check, Client, Good, Reason, Stamps, Surroundings, Tcp, Unit, Verdict,
 };

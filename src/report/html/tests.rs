@@ -72,6 +72,74 @@ fn a_run_that_found_nothing_has_a_page_too() {
     assert!(!page.contains("<svg"));
 }
 
+/// A run whose shards were busy so much in each half second.
+fn busy(shards: &[&[f64]]) -> Told {
+    use crate::report::{BusyOverTime, ShardAudit};
+    let shard = |(nth, rho): (usize, &&[f64])| ShardAudit {
+        shard: nth as u64,
+        over_time: BusyOverTime { step_ns: 500_000_000, rho_busy: rho.to_vec() },
+        ..ShardAudit::default()
+    };
+    let mut one = told("one");
+    one.summary.client.shards = shards.iter().enumerate().map(shard).collect();
+    one
+}
+
+fn of_shards(told: Told) -> Option<Figure> {
+    figures(&[told]).into_iter().find(|figure| figure.name == "rho-course")
+}
+
+#[test]
+fn how_busy_each_shard_was_is_drawn_without_any_row_too() {
+    use crate::report::{Check, Good, Unit, Verdict};
+    let mut one = busy(&[&[0.1, 0.2, 0.95], &[0.1, 0.1]]);
+    one.summary.client.checks = vec![Check {
+        name: "rho_busy".into(),
+        verdict: Verdict::Valid,
+        value: Some(0.4),
+        unit: Unit::Ratio,
+        good: Good::AtMost,
+        valid: Some(0.45),
+        invalid: Some(0.85),
+    }];
+    let page = page(&[one.clone()]);
+    assert_eq!(page.matches("Over time").count(), 1);
+    for words in [
+        "</span>shard 0</li>",
+        "</span>shard 1</li>",
+        "0.3: what --shards auto keeps to",
+        "0.45: valid up to here",
+        "0.85: invalid above",
+        "in stretches of 500 ms",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    // Three guides and two shards; dashes are lines of their own.
+    let svg = of_shards(one).unwrap().svg;
+    assert_eq!(svg.matches("<polyline").count(), 2, "{svg}");
+    assert!(svg.contains("1.5"), "the axis holds the whole of it: {svg}");
+}
+
+#[test]
+fn shards_that_kept_no_course_have_no_line() {
+    assert!(of_shards(busy(&[])).is_none());
+    assert!(of_shards(busy(&[&[], &[0.5]])).is_none());
+    let broken = busy(&[&[0.5, 0.5]]);
+    let with_step = |step_ns| {
+        let mut told = broken.clone();
+        told.summary.client.shards[0].over_time.step_ns = step_ns;
+        of_shards(told)
+    };
+    assert!(with_step(0).is_none() && with_step(i64::MIN).is_none() && with_step(i64::MAX).is_some());
+}
+
+#[test]
+fn many_shards_are_counted_and_not_named() {
+    let many: Vec<&[f64]> = vec![&[0.5, 0.25]; 40];
+    let page = page(&[busy(&many)]);
+    assert!(page.contains("One line for each of 40 shards.") && !page.contains("</span>shard 7</li>"));
+}
+
 #[test]
 fn service_levels_servers_and_other_clients_are_told_where_there_are_any() {
     use crate::report::{Blame, Held, ImaginedClient, Slo, SloTerm, TargetSection, Unit};
