@@ -8,11 +8,11 @@ use maud::{DOCTYPE, PreEscaped, html};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:80rem;padding:0 1rem;overflow-wrap:anywhere}\
-table{border-collapse:collapse;overflow-wrap:normal}th,td{padding:.2rem .7rem;text-align:right;vertical-align:baseline;border-bottom:1px solid #8884;font-variant-numeric:tabular-nums}\
-thead th{vertical-align:bottom;overflow-wrap:anywhere;min-width:4.5em}td{white-space:nowrap}td.difference{white-space:normal;min-width:8.5em}\
+table{border-collapse:separate;border-spacing:0;overflow-wrap:normal}th,td{padding:.2rem .7rem;text-align:right;vertical-align:baseline;border-bottom:1px solid #8884;font-variant-numeric:tabular-nums}\
+thead th{vertical-align:bottom;overflow-wrap:anywhere;min-width:4.5em}td{white-space:nowrap}td:first-child{white-space:normal}td.difference{white-space:normal;min-width:7em}\
 th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:Canvas}sup{opacity:.7}.better{color:#15803d}.worse{color:#dc2626}\
 .scroll{overflow-x:auto}li{margin:.2rem 0}ul,ol{padding-left:1.4rem}\
-@media(max-width:600px){body{font-size:13px;margin:1rem auto}th,td{padding:.2rem .3rem}}\
+@media(max-width:600px){body{font-size:12px;margin:1rem auto}th,td{padding:.2rem .3rem}}\
 @media print{:root{color-scheme:light}body{font-size:10px;margin:0;max-width:none}.scroll{overflow:visible}tr{break-inside:avoid}h2{break-after:avoid}}";
 
 impl Comparison {
@@ -36,7 +36,9 @@ impl Comparison {
                     div.scroll { table {
                         thead { tr { @for cell in &head { th { (cell) } } } }
                         tbody { @for row in &self.rows { tr {
-                            td title=(row.quantity.meaning()) { (row.label()) }
+                            td title=(row.quantity.meaning()) {
+                                @for part in row.label().split_inclusive('_') { (part) wbr; }
+                            }
                             @for cell in &row.cells {
                                 td { (cell.text) @if let Some(note) = cell.note { sup { " " (note) } } }
                             }
