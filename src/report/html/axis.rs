@@ -29,6 +29,9 @@ const TICKS: f64 = 6.0;
 /// Values within such a factor of each other have too few ticks on a logarithmic axis: they lie on a linear one.
 const NARROW: f64 = 3.0;
 
+/// So many steps of ten make an axis of quantiles a long one.
+const LONG_TAIL: f64 = 3.5;
+
 impl Axis {
     /// From 0, or from the least value where that is negative, to the greatest of `values`; labels by `label`.
     pub(super) fn linear(
@@ -89,10 +92,12 @@ impl Axis {
         let nines =
             [(0.0, "min"), (0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
         let most = libm::log10(f64::from(u32::try_from(count).unwrap_or(u32::MAX)).max(10.0));
+        // On a long axis the median is so near the least that their labels would touch.
+        let apart = |at: f64| at > 0.0 || most < LONG_TAIL;
         let ticks: Vec<(f64, String)> = nines
             .iter()
             .map(|(q, label)| (tail(*q), (*label).to_string()))
-            .filter(|(at, _)| *at <= most)
+            .filter(|(at, _)| *at <= most && apart(*at))
             .collect();
         Self { ends: (0.0, most.min(5.0)), ticks, title: "quantile".into(), scale: Scale::Tail }
     }
@@ -265,6 +270,7 @@ mod tests {
     fn a_tail_goes_no_further_than_its_observations() {
         assert_eq!(labels(&Axis::tail(2_000)), ["min", "p50", "p90", "p99", "p99.9"]);
         assert_eq!(labels(&Axis::tail(50)), ["min", "p50", "p90"]);
+        assert_eq!(labels(&Axis::tail(20_000)), ["p50", "p90", "p99", "p99.9", "p99.99"]);
         let axis = Axis::tail(1_000);
         assert!((axis.place(0.99).unwrap() - 2.0).abs() < 1e-12);
         assert_eq!(axis.place(1.0), None);

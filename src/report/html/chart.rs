@@ -87,7 +87,7 @@ const BELOW: u32 = 58;
 const BESIDE: u32 = 104;
 
 /// So many letters of that size stand beside each other below a chart.
-const LETTERS: usize = 48;
+const LETTERS: usize = 46;
 
 /// How strong an interval on the x axis is beside what is drawn over it.
 const BAND: f64 = 0.15;
@@ -116,7 +116,7 @@ fn draw(text: &mut String, x: &Axis, y: &Axis, drawn: &[Drawn]) -> Outcome {
     let mut chart = ChartBuilder::on(&root)
         .margin(6)
         .margin_top(14)
-        .margin_right(22)
+        .margin_right(42)
         .x_label_area_size(BELOW)
         .y_label_area_size(BESIDE)
         .build_cartesian_2d(Straight::of(x), Straight::of(y))?;
