@@ -119,7 +119,7 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
         (vec!["floor", "--insecure"], "--insecure: \"true\" is refused; accepted: with --url https://"),
         (
             vec!["floor", "--url", "http://h", "--insecure"],
-            "accepted: with a server that speaks TLS; write https:// in --url",
+            "--insecure (target.insecure in a file): \"true\" is refused; accepted: with a server that speaks TLS",
         ),
         (vec!["floor", "--url", "https://h", "--ca-cert", "no-such.pem"], "no-such.pem: No such file"),
         (vec!["floor", "--url", "h:80"], "write the scheme"),
