@@ -113,6 +113,16 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
             vec!["floor", "--url", "http://h", "--itl", "2ms"],
             "--itl: \"2ms\" is refused; accepted: without --url",
         ),
+        (
+            vec!["floor", "--ca-cert", "c.pem"],
+            "--ca-cert: \"c.pem\" is refused; accepted: with --url https://",
+        ),
+        (vec!["floor", "--insecure"], "--insecure: \"true\" is refused; accepted: with --url https://"),
+        (
+            vec!["floor", "--url", "http://h", "--insecure"],
+            "--insecure (target.insecure in a file): \"true\" is refused; accepted: with a server that speaks TLS",
+        ),
+        (vec!["floor", "--url", "https://h", "--ca-cert", "no-such.pem"], "no-such.pem: No such file"),
         (vec!["floor", "--url", "h:80"], "write the scheme"),
         (vec!["floor", "--out", "/"], "--out /: it must be new or empty"),
         (vec!["sim", "--fault", "explode:1"], "--fault: \"explode:1\" is refused"),

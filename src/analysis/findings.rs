@@ -5,8 +5,9 @@
 use super::load::{load, throughput, window_length};
 use super::verdict::Verdict;
 use super::{
-    Bias, Blame, Distribution, Facts, HeldBack, Level, Load, NtpotSplit, OtherClients, ServerState,
-    ShardQueue, SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, examine, hindrance,
+    Bias, Blame, BusyCourse, Distribution, Facts, HeldBack, Level, Load, NtpotSplit, OtherClients,
+    ServerState, ShardQueue, SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, examine,
+    hindrance,
 };
 use crate::record::{
     Audit, BLOCKS, Failures, Imagined, Metric, Population, Queue, Recorder, Silence, Slowest, Stage,
@@ -80,6 +81,8 @@ pub struct Findings {
     pub stages: Vec<StageFindings>,
     /// All measured stages together; its verdict is the run's.
     pub total: StageFindings,
+    /// How busy each shard was over the run, in their order.
+    pub busy: Vec<BusyCourse>,
     /// Whose the tail of TTFT is; `None` where the tail is undefined.
     pub blame: Option<Blame>,
     /// What other clients would have said, where they were imagined.
@@ -138,6 +141,7 @@ impl Findings {
         Self {
             stages: found,
             total,
+            busy: audits.iter().map(|audit| BusyCourse::of(audit.busy())).collect(),
             blame,
             failures,
             silence,

@@ -6,6 +6,7 @@
 mod bias;
 mod binomial;
 mod blame;
+mod busy;
 mod course;
 mod distribution;
 mod examine;
@@ -32,6 +33,7 @@ mod words;
 pub use bias::{Bias, BiasBound};
 pub use binomial::{at_least, at_most};
 pub use blame::Blame;
+pub use busy::BusyCourse;
 pub use course::{Course, Moment};
 pub use distribution::{Distribution, Tail};
 pub use facts::{Facts, HostFacts, Neighbour, ShardFacts, StageFacts, Stolen, TcpFacts};

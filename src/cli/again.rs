@@ -80,7 +80,8 @@ fn told(dirs: &[PathBuf], forms: &[Form]) -> Result<Vec<Told>, String> {
                 return results.tell(u64::MAX);
             }
             let name = dir.display().to_string();
-            Ok(Told { name, summary: results.read_summary()?, curves: Vec::new(), course: None })
+            let summary = results.read_summary()?;
+            Ok(Told { name, summary, curves: Vec::new(), course: None, notes: Vec::new() })
         };
         read().map_err(|error: StoreError| without_summary(&results).unwrap_or_else(|| error.to_string()))
     };

@@ -165,6 +165,9 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
             if let Some(dir) = plan.out.as_deref().filter(|dir| is_occupied(Path::new(dir))) {
                 return Err(occupied(dir));
             }
+            // The rungs differ in their loads alone.
+            run::check_certificates(&plan.ladders[0].rungs[0].plan)
+                .map_err(|error| Refusal::File(error.to_string()))?;
             Ok(Asked::Floor(Box::new(plan)))
         }
         Command::Baseline(baseline) => {

@@ -5,7 +5,7 @@ use crate::analysis::Remeasured;
 use crate::foreign::{self, Comparison, Gate, Reading, Scope};
 use crate::report::terminal::clean;
 use crate::report::{Ended, Summary};
-use crate::store::Results;
+use crate::store::{Results, StoreError};
 use crate::time::{Instant, Span};
 use std::fs;
 use std::io::{self, Write};
@@ -137,19 +137,29 @@ fn run(dir: &Path, name: &str) -> Result<Reading, String> {
         .read_summary()
         .map_err(|error| again::without_summary(&results).unwrap_or_else(|| error.to_string()))?;
     let rows = rows(&results, &summary);
-    Ok(foreign::ours(&summary, rows.as_ref(), name))
+    let mut reading = foreign::ours(&summary, rows.as_ref().map_err(String::as_str), name);
+    if let Err(error @ StoreError::Histograms { .. }) = results.read_histograms() {
+        reading.notes.push(format!("{error}; no figure here comes from it"));
+    }
+    Ok(reading)
 }
 
-/// The rows of a run, where every request that was begun has one.
-fn rows(results: &Results, summary: &Summary) -> Option<Remeasured> {
+/// The rows of a run, where every request that was begun has one; else why they are not to be had.
+fn rows(results: &Results, summary: &Summary) -> Result<Remeasured, String> {
     let window = |stage: &crate::report::Stage| {
         let start = Instant::from_ns(u64::try_from(stage.start_ns).ok()?);
         Some((start, Span::from_ns(stage.window_ns)))
     };
-    let windows = summary.stages.iter().map(window).collect::<Option<Vec<_>>>()?;
-    let mut rows = Remeasured::new(windows);
-    for row in results.records(Instant::ZERO).ok()? {
-        rows.add(&row.ok()?);
+    let windows = summary.stages.iter().map(window).collect::<Option<Vec<_>>>();
+    let mut rows = Remeasured::new(windows.ok_or("a stage began before its run")?);
+    for row in results.records(Instant::ZERO).map_err(|error| error.to_string())? {
+        rows.add(&row.map_err(|error| error.to_string())?);
     }
-    (rows.rows() > 0 && rows.rows() >= summary.total.load.begun).then_some(rows)
+    let (there, begun) = (rows.rows(), summary.total.load.begun);
+    if there == 0 || there < begun {
+        return Err(format!(
+            "it takes a row of every request (--records all), and there are {there} of {begun}"
+        ));
+    }
+    Ok(rows)
 }

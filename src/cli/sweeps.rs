@@ -7,7 +7,7 @@ use crate::plan::{Require, SweepPlan};
 use crate::report::Sweep;
 use crate::report::terminal::{self, clean};
 use crate::run::{self, Interrupts, Screen, Swept};
-use crate::search::{End, Purpose, Trust};
+use crate::search::{End, Trust};
 use std::io::{self, Write};
 
 /// Makes the sweep of a plan.
@@ -54,11 +54,10 @@ pub(super) fn sweep(plan: &SweepPlan, how: &Invocation, facts: &Facts) -> io::Re
 /// Whether the client was good enough for what is told: of a search only trials of which our side can be trusted count, of a list
 /// all are shown.
 fn is_trusted(sweep: &Sweep, require: Require) -> bool {
-    let is_searched = sweep.trials.iter().any(|trial| trial.trial.ask.purpose != Purpose::Profile);
     let worst = match require {
         Require::Valid => Trust::Valid,
         Require::Suspect => Trust::Suspect,
         Require::Any => return true,
     };
-    is_searched || sweep.trials.iter().all(|trial| trial.trial.outcome.client <= worst)
+    sweep.is_searched() || sweep.trials.iter().all(|trial| trial.trial.outcome.client <= worst)
 }

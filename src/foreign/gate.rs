@@ -39,6 +39,9 @@ impl std::error::Error for GateError {}
 const FORMS: &str =
     "QUANTITY_STATISTIC>+PERCENT% or <-PERCENT%, such as ttft_p99>+5%,e2e_mean>+3%,requests_per_s<-2%";
 
+const FAILED_WITHOUT_ROWS: &str =
+    "where requests failed it takes a row of every request (--records all), and enough of them";
+
 impl FromStr for Gate {
     type Err = GateError;
 
@@ -180,11 +183,9 @@ impl Term {
             return Err(refuse("requests were cancelled below it, so that it is only a lower bound"));
         }
         if figure.interval.is_none() {
-            return Err(refuse(if self.quantity == Quantity::Itl {
-                "it has no interval: of gaps only p99 has one, unless the run was made with --record-gaps"
-            } else {
-                "it has no interval: it takes the results directory with a row of every request (--records all), and enough of them"
-            }));
+            let why =
+                if counts { FAILED_WITHOUT_ROWS } else { reading.why_unsure(self.quantity, self.statistic) };
+            return Err(refuse(&format!("it has no interval: {why}")));
         }
         Ok(figure)
     }

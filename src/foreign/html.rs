@@ -3,14 +3,17 @@
 //! It must not decide what is told.
 
 use super::difference::Outcome;
-use super::table::{Comparison, difference_text};
+use super::table::Comparison;
 use maud::{DOCTYPE, PreEscaped, html};
 
 const STYLE: &str = "\
-:root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:80rem;padding:0 1rem}\
-table{border-collapse:collapse}th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #8884;font-variant-numeric:tabular-nums}\
-th:first-child,td:first-child{text-align:left}sup{opacity:.7}.better{color:#15803d}.worse{color:#dc2626}\
-.scroll{overflow-x:auto}li{margin:.2rem 0}";
+:root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:80rem;padding:0 1rem;overflow-wrap:anywhere}\
+table{border-collapse:separate;border-spacing:0;overflow-wrap:normal}th,td{padding:.2rem .7rem;text-align:right;vertical-align:baseline;border-bottom:1px solid #8884;font-variant-numeric:tabular-nums}\
+thead th{vertical-align:bottom;overflow-wrap:anywhere;min-width:4.5em}td{white-space:nowrap}td:first-child{white-space:normal}td.difference{white-space:normal;min-width:7em}\
+th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:Canvas}sup{opacity:.7}.better{color:#15803d}.worse{color:#dc2626}\
+.scroll{overflow-x:auto}li{margin:.2rem 0}ul,ol{padding-left:1.4rem}\
+@media(max-width:600px){body{font-size:12px;margin:1rem auto}th,td{padding:.2rem .3rem}}\
+@media print{:root{color-scheme:light}body{font-size:10px;margin:0;max-width:none}.scroll{overflow:visible}tr{break-inside:avoid}h2{break-after:avoid}}";
 
 impl Comparison {
     /// The comparison as a page.
@@ -29,16 +32,20 @@ impl Comparison {
                 body {
                     h1 { "Comparison" }
                     ul { @for (name, tool) in self.heads.iter().zip(&self.tools) { li { b { (name) } ": " (tool) } } }
+                    @for asked in &self.asked { p { (asked) } }
                     div.scroll { table {
                         thead { tr { @for cell in &head { th { (cell) } } } }
                         tbody { @for row in &self.rows { tr {
-                            td title=(row.quantity.meaning()) { (row.label()) }
+                            td title=(row.quantity.meaning()) {
+                                @for part in row.label().split_inclusive('_') { (part) wbr; }
+                            }
                             @for cell in &row.cells {
                                 td { (cell.text) @if let Some(note) = cell.note { sup { " " (note) } } }
                             }
-                            @if !self.compared.is_empty() { @for difference in &row.differences {
-                                td class=[class(difference.as_ref().and_then(|one| one.outcome))] {
-                                    (difference_text(difference.as_ref()))
+                            @if !self.compared.is_empty() { @for against in &row.differences {
+                                @let outcome = against.difference.and_then(|one| one.outcome);
+                                td.difference.better[outcome == Some(Outcome::Better)].worse[outcome == Some(Outcome::Worse)] {
+                                    (against.marked())
                                 }
                             } }
                         } } }
@@ -55,13 +62,5 @@ impl Comparison {
             }
         };
         page.into_string()
-    }
-}
-
-const fn class(outcome: Option<Outcome>) -> Option<&'static str> {
-    match outcome {
-        Some(Outcome::Better) => Some("better"),
-        Some(Outcome::Worse) => Some("worse"),
-        _ => None,
     }
 }

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 /// Quantiles come from histograms of three digits: two of them can differ by so much where the values do not.
 const RESOLUTION: f64 = 1e-3;
 
-/// What a summary says. `rows` are all rows of the run, where they are there: without them only p99 has an interval.
+/// What a summary says. `rows` are all rows of the run; where they are not at hand, why: then only p99 has an interval.
 #[must_use]
-pub fn ours(summary: &Summary, rows: Option<&Remeasured>, name: &str) -> Reading {
+pub fn ours(summary: &Summary, rows: Result<&Remeasured, &str>, name: &str) -> Reading {
     let mut reading = Reading::of(name, format!("lowrho {}", summary.run.version));
     reading.is_ours = true;
     let total = &summary.total;
@@ -25,8 +25,14 @@ pub fn ours(summary: &Summary, rows: Option<&Remeasured>, name: &str) -> Reading
     reading.single(Quantity::OutputTokensPerS, total.throughput.output_tokens_per_s);
     reading.single(Quantity::InputTokensPerS, total.throughput.input_tokens_per_s);
     reading.single(Quantity::NtpotWeighted, total.tokens.weighted_ntpot_ns.map(ns));
-    if let Some(figure) = reading.figures.get_mut(&(Quantity::RequestsPerS, Statistic::Value)) {
-        figure.interval = rows.and_then(Remeasured::requests_per_s);
+    let done = (Quantity::RequestsPerS, Statistic::Value);
+    let interval = rows.map_err(str::to_owned).and_then(|rows| {
+        rows.requests_per_s().ok_or_else(|| "the rates of several stages differ on purpose".to_owned())
+    });
+    match (reading.figures.get_mut(&done), interval) {
+        (Some(figure), Ok(interval)) => figure.interval = Some(interval),
+        (_, Err(why)) => drop(reading.unsure.insert(done, why)),
+        (None, Ok(_)) => {}
     }
     for (quantity, found) in distributions(total) {
         distribution(&mut reading, quantity, found, rows);
@@ -40,9 +46,6 @@ pub fn ours(summary: &Summary, rows: Option<&Remeasured>, name: &str) -> Reading
     if summary.client.verdict != Verdict::Valid {
         let why = "what it says may be the client's own doing (lowrho report tells why)";
         reading.notes.push(format!("the client's verdict is {}: {why}", summary.client.verdict.name()));
-    }
-    if rows.is_none() {
-        reading.notes.push("no row of every request was at hand: only p99 has an interval".into());
     }
     reading
 }
@@ -73,7 +76,23 @@ fn distributions(total: &Section) -> [(Quantity, &Distribution); 19] {
     ]
 }
 
-fn distribution(reading: &mut Reading, quantity: Quantity, found: &Distribution, rows: Option<&Remeasured>) {
+/// Why a figure that has rows has no interval all the same.
+fn too_little(quantity: Quantity, rows: &Remeasured) -> &'static str {
+    if quantity == Quantity::Itl && rows.mean(quantity.name()).is_none() {
+        "rows have gaps only under --record-gaps"
+    } else {
+        "too few independent values: a longer run has more"
+    }
+}
+
+fn distribution(
+    reading: &mut Reading,
+    quantity: Quantity,
+    found: &Distribution,
+    rows: Result<&Remeasured, &str>,
+) {
+    let why = rows.map_or_else(str::to_owned, |rows| too_little(quantity, rows).to_owned());
+    let rows = rows.ok();
     let load_failed =
         reading.figure(Quantity::Failed, Statistic::Value).is_some_and(|failed| failed.value > 0.0);
     let mut failing = Vec::new();
@@ -81,6 +100,9 @@ fn distribution(reading: &mut Reading, quantity: Quantity, found: &Distribution,
         if let Some(value) = value {
             let figure = Figure { value: ns(value), interval, at_least };
             reading.figures.insert((quantity, statistic), figure);
+            if interval.is_none() {
+                reading.unsure.insert((quantity, statistic), why.clone());
+            }
         }
     };
     put(Statistic::Mean, found.mean, rows.and_then(|rows| rows.mean(quantity.name())), false);

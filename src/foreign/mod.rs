@@ -5,6 +5,7 @@
 
 mod aiperf;
 mod aiperf_rows;
+mod bench_serving;
 mod difference;
 mod export;
 mod field;

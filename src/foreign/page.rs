@@ -2,7 +2,7 @@
 //!
 //! It must not decide what is told.
 
-use super::table::{Comparison, difference_text};
+use super::table::Comparison;
 use std::fmt::Write;
 
 impl Comparison {
@@ -17,7 +17,7 @@ impl Comparison {
             let mut line = vec![row.label()];
             line.extend(row.cells.iter().map(super::table::Cell::marked));
             if !self.compared.is_empty() {
-                line.extend(row.differences.iter().map(|difference| difference_text(difference.as_ref())));
+                line.extend(row.differences.iter().map(super::table::Against::marked));
             }
             line
         });
@@ -32,6 +32,7 @@ impl Comparison {
         for (name, tool) in self.heads.iter().zip(&self.tools) {
             push(&mut text, &format!("{name}: {tool}"));
         }
+        self.asked.iter().for_each(|asked| push(&mut text, asked));
         text.push('\n');
         let width = |n: usize| {
             let cells = lines.iter().map(|line| line[n].chars().count());
@@ -63,6 +64,7 @@ impl Comparison {
         for (name, tool) in self.heads.iter().zip(&self.tools) {
             push(&mut text, &format!("- {}: {}", escaped(name), escaped(tool)));
         }
+        self.asked.iter().for_each(|asked| push(&mut text, &format!("- {}", escaped(asked))));
         text.push('\n');
         let row = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();

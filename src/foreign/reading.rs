@@ -59,6 +59,8 @@ pub struct Reading {
     /// Quantiles with every failure of the target as +infinity, for `--fail-if`: a server that fails its slow requests is not
     /// faster. Only where requests failed, and rows tell it; of lowrho's own only.
     pub with_failures: BTreeMap<(Quantity, Statistic), Figure>,
+    /// Why figures have no interval; of lowrho's own only.
+    pub unsure: BTreeMap<(Quantity, Statistic), String>,
     /// How the run was asked for, by key; of lowrho's own only.
     pub settings: BTreeMap<String, String>,
 }
@@ -76,6 +78,7 @@ impl Reading {
             apart: Vec::new(),
             notes: Vec::new(),
             with_failures: BTreeMap::new(),
+            unsure: BTreeMap::new(),
             settings: BTreeMap::new(),
         }
     }
@@ -129,6 +132,11 @@ impl Reading {
     #[must_use]
     pub fn figure(&self, quantity: Quantity, statistic: Statistic) -> Option<&Figure> {
         self.figures.get(&(quantity, statistic))
+    }
+
+    /// Why a figure has no interval.
+    pub(super) fn why_unsure(&self, quantity: Quantity, statistic: Statistic) -> &str {
+        self.unsure.get(&(quantity, statistic)).map_or("lowrho makes none of this figure", String::as_str)
     }
 
     /// Counts, and the share that failed.

@@ -114,6 +114,9 @@ pub fn read(text: &str, name: &str) -> Result<Vec<Reading>, ForeignError> {
     }
 }
 
+/// Why a summary that came as a text has no rows.
+const ALONE: &str = "the summary alone was at hand, and rows are in its directory";
+
 /// One JSON document.
 fn document(value: &Value, text: &str, name: &str) -> Result<Vec<Reading>, ForeignError> {
     let one = |read: Result<Reading, ForeignError>| read.map(|reading| vec![reading]);
@@ -122,7 +125,7 @@ fn document(value: &Value, text: &str, name: &str) -> Result<Vec<Reading>, Forei
             place: "lowrho's summary:".into(),
             why: error.to_string(),
         })?;
-        return Ok(vec![lowrho::ours(&summary, None, name)]);
+        return Ok(vec![lowrho::ours(&summary, Err(ALONE), name)]);
     }
     for (is, what) in NOT_READ {
         if is(value) {

@@ -53,7 +53,24 @@ pub(super) struct Row {
     /// One for each reading.
     pub(super) cells: Vec<Cell>,
     /// Against the first reading of ours; one for each reading of ours after it.
-    pub(super) differences: Vec<Option<Difference>>,
+    pub(super) differences: Vec<Against>,
+}
+
+/// What is told of a figure against that of another run.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub(super) struct Against {
+    /// None where figures of this kind are not compared, or one is missing.
+    pub(super) difference: Option<Difference>,
+    /// The number of the note that says why it has no interval, from 1.
+    pub(super) note: Option<usize>,
+}
+
+impl Against {
+    /// A difference in words: `+4.1 % [+1.0, +7.3] worse`, with the mark of its note.
+    pub(super) fn marked(&self) -> String {
+        let text = difference_text(self.difference.as_ref());
+        self.note.map_or_else(|| text.clone(), |note| format!("{text} [{note}]"))
+    }
 }
 
 impl Row {
@@ -86,6 +103,8 @@ pub struct Comparison {
     pub(super) rows: Vec<Row>,
     /// The names of the runs that differences are of; the first is what they are against.
     pub(super) compared: Vec<String>,
+    /// In what the settings of the runs that are compared differ.
+    pub(super) asked: Vec<String>,
     /// Notes to cells, from 1.
     pub(super) notes: Vec<String>,
     /// What is not lined up: column, the tool's name of it, its figures, why.
@@ -101,7 +120,7 @@ impl Comparison {
         let heads: Vec<String> =
             heads(readings).iter().map(|head| head.replace(char::is_control, " ")).collect();
         let ours: Vec<&Reading> = readings.iter().filter(|reading| reading.is_ours).collect();
-        let compared = if ours.len() > 1 {
+        let compared: Vec<String> = if ours.len() > 1 {
             heads
                 .iter()
                 .zip(readings)
@@ -116,33 +135,30 @@ impl Comparison {
         for quantity in Quantity::ALL {
             for statistic in Statistic::ALL.into_iter().filter(|one| is_told(readings, quantity, *one, scope))
             {
-                let cells = readings.iter().map(|reading| notes.cell(reading, quantity, statistic));
-                rows.push(Row {
-                    quantity,
-                    statistic,
-                    cells: cells.collect(),
-                    differences: differences(&ours, quantity, statistic),
-                });
+                let cells: Vec<Cell> =
+                    readings.iter().map(|reading| notes.cell(reading, quantity, statistic)).collect();
+                let differences = notes.differences(&ours, &compared, quantity, statistic);
+                rows.push(Row { quantity, statistic, cells, differences });
             }
         }
         let apart = readings.iter().zip(&heads).flat_map(|(reading, head)| {
             reading.apart.iter().filter(|one| !one.figures.is_empty()).map(move |one| told(head, one))
         });
-        let mut remarks: Vec<String> = readings
+        let remarks = readings
             .iter()
             .zip(&heads)
-            .flat_map(|(reading, head)| reading.notes.iter().map(move |note| format!("{head}: {note}")))
-            .collect();
-        for other in ours.iter().skip(1) {
-            remarks.extend(settings(ours[0], other));
-        }
+            .flat_map(|(reading, head)| reading.notes.iter().map(move |note| format!("{head}: {note}")));
+        let asked = ours.iter().zip(&compared).skip(1);
         Self {
+            asked: asked
+                .filter_map(|(other, name)| settings((ours[0], compared.first()?), (other, name)))
+                .collect(),
             tools: readings.iter().map(|reading| reading.tool.clone()).collect(),
             rows,
             compared,
             notes: notes.texts,
             apart: apart.collect(),
-            remarks,
+            remarks: remarks.collect(),
             heads,
         }
     }
@@ -184,20 +200,30 @@ fn is_told(readings: &[Reading], quantity: Quantity, statistic: Statistic, scope
         && readings.iter().any(|reading| has(&reading))
 }
 
-fn differences(ours: &[&Reading], quantity: Quantity, statistic: Statistic) -> Vec<Option<Difference>> {
-    let Some((base, others)) = ours.split_first() else { return Vec::new() };
-    let of = |other: &&Reading| {
-        Difference::of(
-            base.figure(quantity, statistic)?,
-            other.figure(quantity, statistic)?,
-            quantity.better(),
-        )
-    };
-    // Neither how long a run was nor its extremes are figures that another could keep to.
-    let is_compared = quantity.unit() != Unit::Count
+/// Whether runs are held against each other in it: neither how long a run was nor its extremes are figures that another could
+/// keep to.
+fn is_compared(quantity: Quantity, statistic: Statistic) -> bool {
+    quantity.unit() != Unit::Count
         && quantity.better() != Better::Neither
-        && !matches!(statistic, Statistic::Sd | Statistic::Min | Statistic::Max);
-    others.iter().map(|other| of(other).filter(|_| is_compared)).collect()
+        && !matches!(statistic, Statistic::Sd | Statistic::Min | Statistic::Max)
+}
+
+/// Why the difference of two runs, each with its name, has no interval.
+fn why_unsure(runs: [(&Reading, &String); 2], quantity: Quantity, statistic: Statistic) -> String {
+    let lacks = |reading: &Reading| {
+        reading.figure(quantity, statistic).is_some_and(|figure| figure.interval.is_none())
+    };
+    let lacking = runs.iter().filter(|(reading, _)| lacks(reading));
+    let whys: Vec<(&String, &str)> =
+        lacking.map(|(reading, name)| (*name, reading.why_unsure(quantity, statistic))).collect();
+    match whys.as_slice() {
+        [] => "no interval: a value, or its own interval, reaches 0".into(),
+        [(_, one), (_, other)] if one == other => format!("no interval: {one}"),
+        several => {
+            let told: Vec<String> = several.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+            format!("no interval: {}", told.join("; "))
+        }
+    }
 }
 
 /// Notes to cells: each is told once.
@@ -226,6 +252,28 @@ impl Notes {
                 Cell { text: text.into(), note }
             }
         }
+    }
+
+    /// Of the runs in `ours`, with their names, against the first.
+    fn differences(
+        &mut self,
+        ours: &[&Reading],
+        names: &[String],
+        quantity: Quantity,
+        statistic: Statistic,
+    ) -> Vec<Against> {
+        let mut runs = ours.iter().copied().zip(names);
+        let Some(base) = runs.next() else { return Vec::new() };
+        let against = |other: (&Reading, &String)| {
+            let figures = [base.0, other.0].map(|reading| reading.figure(quantity, statistic));
+            let [Some(old), Some(new)] = figures else { return Against::default() };
+            let difference =
+                Difference::of(old, new, quantity.better()).filter(|_| is_compared(quantity, statistic));
+            let unsure = difference.is_some_and(|difference| difference.interval.is_none());
+            let note = unsure.then(|| self.number(why_unsure([base, other], quantity, statistic)));
+            Against { difference, note }
+        };
+        runs.map(against).collect()
     }
 
     fn number(&mut self, text: String) -> usize {
@@ -267,7 +315,10 @@ fn told(head: &str, apart: &Apart) -> [String; 4] {
 }
 
 /// In what the configurations of two runs differ: then they need not be of the same thing.
-fn settings(base: &Reading, other: &Reading) -> Option<String> {
+fn settings(
+    (base, base_name): (&Reading, &String),
+    (other, other_name): (&Reading, &String),
+) -> Option<String> {
     let keys = base.settings.keys().chain(other.settings.keys());
     let keys: std::collections::BTreeSet<&String> = keys.collect();
     let value =
@@ -283,11 +334,11 @@ fn settings(base: &Reading, other: &Reading) -> Option<String> {
     let more = different.len().saturating_sub(MOST_SETTINGS);
     let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
     let told = different[..different.len() - more].join(", ");
-    Some(format!("{} and {} were asked for differently: {told}{rest}", base.name, other.name))
+    Some(format!("{base_name} and {other_name} were asked for differently: {told}{rest}"))
 }
 
-/// A difference in words: `+4.1 % [+1.0, +7.3] worse`.
-pub(super) fn difference_text(difference: Option<&Difference>) -> String {
+/// A difference in words.
+fn difference_text(difference: Option<&Difference>) -> String {
     let Some(difference) = difference else { return String::new() };
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     match (difference.interval, difference.outcome) {

@@ -3,10 +3,11 @@
 //! Known from the Python client of vLLM 0.33.0. It must not read the Rust client's files (`vllm-bench`): no real one was
 //! at hand, and its first event and its clock start are others.
 
+use super::ForeignError;
+use super::bench_serving::{RATE, keep_apart, rates, statistics};
 use super::field::Field;
-use super::quantity::{Quantity, Statistic};
+use super::quantity::Quantity;
 use super::reading::{Reading, float};
-use super::{ForeignError, MS};
 use serde_json::Value;
 
 const START: &str = "clock starts before the request's JSON is made and a connection is taken";
@@ -16,7 +17,6 @@ const PER_MESSAGE: &str =
     "gaps between messages with choices, those without a token (role, finish) among them";
 const E2E: &str = "ends with the last message with choices; clock starts before a connection is taken";
 const TPOT: &str = "from the first to the last message with choices, over output tokens - 1";
-const RATE: &str = "from the first dispatch to the last answer: the drain is inside";
 const BACKEND: &str = "what this backend's function measures was not read";
 
 /// Whether a document is one of its results.
@@ -39,11 +39,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let backend = root.get("endpoint_type").or_else(|| root.get("backend")).and_then(|field| field.as_text());
 
     reading.counts(Some(root.need("completed")?.count()?), root.maybe_count("failed")?);
-    if let Some(rate) = root.get("request_rate").filter(Field::is_number) {
-        reading.single(Quantity::RequestedRate, Some(rate.number()?));
-    }
-    reading.nearly(Quantity::RequestsPerS, root.maybe_number("request_throughput")?, RATE);
-    reading.nearly(Quantity::OutputTokensPerS, root.maybe_number("output_throughput")?, RATE);
+    rates(&root, &mut reading)?;
     let seconds = root.maybe_number("duration")?.filter(|s| *s > 0.0);
     let input = root.maybe_count("total_input_tokens")?.zip(seconds).map(|(tokens, s)| float(tokens) / s);
     reading.nearly(Quantity::InputTokensPerS, input, RATE);
@@ -59,14 +55,13 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
             }
         }
         _ => {
-            for (theirs, not, figures) in [
+            let latencies = [
                 ("ttft", Quantity::Ttft, ttft),
                 ("tpot", Quantity::Tpot, tpot),
                 ("itl", Quantity::Itl, itl),
                 ("e2el", Quantity::E2e, e2e),
-            ] {
-                reading.keep_apart(theirs, not, figures, BACKEND);
-            }
+            ];
+            keep_apart(&mut reading, latencies, BACKEND);
             return Ok(reading);
         }
     }
@@ -76,21 +71,4 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
         reading.keep_apart("itl", Quantity::Itl, itl, PER_MESSAGE);
     }
     Ok(reading)
-}
-
-/// `mean_ttft_ms`, `p99.9_ttft_ms`, ...: the metric is in the middle of the key.
-fn statistics(root: &Field<'_>, metric: &str) -> Result<Vec<(Statistic, f64)>, ForeignError> {
-    let keys = [
-        ("mean", Statistic::Mean),
-        ("std", Statistic::Sd),
-        ("median", Statistic::P50),
-        ("p50", Statistic::P50),
-        ("p90", Statistic::P90),
-        ("p95", Statistic::P95),
-        ("p99", Statistic::P99),
-        ("p99.9", Statistic::P99_9),
-    ]
-    .map(|(word, statistic)| (format!("{word}_{metric}_ms"), statistic));
-    let keys: Vec<(&str, Statistic)> = keys.iter().map(|(key, one)| (key.as_str(), *one)).collect();
-    root.statistics(&keys, MS)
 }

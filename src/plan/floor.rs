@@ -126,6 +126,7 @@ impl Read {
             r.refuse(rounds, "with --compare-waiting only", "a ladder is climbed once");
         }
         let rounds = r.count(rounds, 1..=1_000_u32);
+        trust(r, asked);
         Self {
             asked: asked.floor.clone(),
             rates,
@@ -190,6 +191,10 @@ impl Read {
         let asked = &self.asked;
         let mut raw = Raw::default();
         raw.target.url = asked.url.clone().into_iter().collect();
+        raw.target.ca_cert = asked.ca_cert.clone();
+        raw.target.client_cert = asked.client_cert.clone();
+        raw.target.client_key = asked.client_key.clone();
+        raw.target.insecure = asked.insecure;
         raw.target.api = asked.api.clone();
         raw.target.model = asked.model.clone();
         raw.load.rate = Some(Text(rate.to_string()));
@@ -216,6 +221,25 @@ impl Read {
         }
         let plan = Plan::new(raw, limits)?;
         Ok(Rung { rate_per_s: rate, waiting: plan.client.waiting, plan })
+    }
+}
+
+/// What is said of TLS is said of a server of the user's; whether that speaks it, each rung's own plan sees.
+fn trust(r: &mut Reading, asked: &Asked) {
+    if asked.floor.url.is_some() {
+        return;
+    }
+    let (accepted, remedy) =
+        ("with --url https://... only", "the embedded simulator is driven without TLS here");
+    for given in
+        [option!(asked.floor.ca_cert), option!(asked.floor.client_cert), option!(asked.floor.client_key)]
+    {
+        if given.value.is_some() {
+            r.refuse(given, accepted, remedy);
+        }
+    }
+    if asked.floor.insecure == Some(true) {
+        r.note(option!(@place floor.insecure), Some("true".into()), accepted, remedy);
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! It must not read clocks or judge: the pump tells the facts, and the analysis makes formulas of these sums.
 
+use super::busy::BusyTime;
 use super::interruption::Ledger;
 use super::queue::Queue;
 use super::window::Window;
@@ -75,6 +76,14 @@ pub struct Turn {
     pub polled: bool,
 }
 
+impl Turn {
+    /// The part of it that was not waiting: the kernel's work and the handling. Polling in vain is how a busy-polling shard
+    /// waits.
+    pub(super) fn at_work(&self, has_jobs: bool) -> Span {
+        if self.polled && !has_jobs { Span::ZERO } else { self.kernel + (self.ended - self.harvested) }
+    }
+}
+
 /// A job as the queue counts it.
 pub(super) struct Served {
     pub class: WorkClass,
@@ -102,10 +111,11 @@ pub struct Audit {
     switches: Option<(Instant, Switches)>,
     jobs: u64,
     service_ns: u64,
+    busy: BusyTime,
 }
 
 impl Audit {
-    /// An audit of stages with these windows.
+    /// An audit of stages with these windows, of a run that starts at the clock's zero.
     #[must_use]
     pub fn new(windows: &[Window]) -> Self {
         Self {
@@ -118,7 +128,14 @@ impl Audit {
             switches: None,
             jobs: 0,
             service_ns: 0,
+            busy: BusyTime::new(Instant::ZERO),
         }
+    }
+
+    /// The same, of a run that starts at `start`.
+    #[must_use]
+    pub fn starting_at(self, start: Instant) -> Self {
+        Self { busy: BusyTime::new(start), ..self }
     }
 
     /// The run was cut short at `at`: turns that end later are not counted.
@@ -187,6 +204,9 @@ impl Audit {
     pub fn turn(&mut self, turn: &Turn) {
         let since = self.previous_end.replace(turn.ended).unwrap_or(turn.entered);
         self.ledger.book(turn, since);
+        // Over the whole run, whatever is measured: between the turns, and at the end of this one as long as it was at work.
+        self.busy.busy(turn.entered - since, turn.entered);
+        self.busy.busy(turn.at_work(!self.pending.is_empty()), turn.ended);
         let at = self.windows.iter().position(|window| window.contains(turn.ended));
         let mut pending = std::mem::take(&mut self.pending);
         // The order of arrival, not of harvest: what a queue with one server would have served first.
@@ -245,6 +265,12 @@ impl Audit {
     fn mean_service(&self) -> Span {
         let mean = self.service_ns.checked_div(self.jobs).unwrap_or(0);
         Span::from_ns(i64::try_from(mean).expect("a mean service is a span"))
+    }
+
+    /// When the shard was busy, over the whole run.
+    #[must_use]
+    pub const fn busy(&self) -> &BusyTime {
+        &self.busy
     }
 
     /// The queue of each stage, in order.

@@ -83,7 +83,7 @@ impl Failure {
 pub(super) fn failed_at(over: crate::time::Instant, class: ErrorClass, detail: Option<&str>) -> Record {
     use crate::record::{Asked, Timeline};
     use crate::time::{Instant, Phase};
-    use crate::wire::{Counters, Reply, TokenSource, Usage};
+    use crate::wire::Reply;
     let mut timeline = Timeline::new(
         Asked {
             index: 0,
@@ -98,20 +98,7 @@ pub(super) fn failed_at(over: crate::time::Instant, class: ErrorClass, detail: O
         Vec::new(),
     );
     timeline.begun(Instant::ZERO);
-    let reply = Reply {
-        status: None,
-        error: Some(class),
-        detail: detail.map(Into::into),
-        output_tokens: None,
-        token_source: TokenSource::Events,
-        usage: Usage::default(),
-        undecided_count: false,
-        finish_reason: None,
-        counters: Counters::default(),
-        retry_after_s: None,
-        retry_at_unix_s: None,
-        reusable: false,
-    };
+    let reply = Reply::unanswered(class, detail);
     timeline.finish(reply, over).into_parts().0
 }
 

@@ -5,6 +5,7 @@
 mod audit;
 mod backwards;
 mod bounds;
+mod busy;
 mod by_choice;
 mod censored;
 mod dispersion;
@@ -36,6 +37,7 @@ mod window;
 pub use audit::{Audit, Turn, Work, WorkClass};
 pub use backwards::Backwards;
 pub use bounds::Bounds;
+pub use busy::BusyTime;
 pub use dispersion::{Bursts, Dispersion};
 pub use failures::{Failure, Failures};
 pub use finished::{Finished, Gap, TokenEvent};

@@ -251,16 +251,12 @@ impl Queue {
         spent.wall_ns += ns(turn.ended - since);
         spent.rest_ns += ns(turn.entered - since);
         spent.cpu_ns += ns(turn.cpu);
-        let at_work = ns(turn.kernel + (turn.ended - turn.harvested));
-        let inside = ns(turn.ended - turn.entered);
+        let at_work = ns(turn.at_work(has_jobs));
+        spent.waiting_ns += ns(turn.ended - turn.entered) - at_work;
         if has_jobs {
             spent.jobs_ns += at_work;
-            spent.waiting_ns += inside - at_work;
-        } else if turn.polled {
-            spent.waiting_ns += inside;
         } else {
             spent.empty_ns += at_work;
-            spent.waiting_ns += inside - at_work;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One shard as a queue: its jobs, its utilization, its waits by four methods, its lateness and what went wrong.
 
+use crate::analysis::BusyCourse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,9 @@ pub struct ShardAudit {
     pub rho_busy: Option<f64>,
     /// What that time went to.
     pub busy: Share,
+    /// The same over the run's time.
+    #[serde(default)]
+    pub over_time: BusyOverTime,
     /// lambda E\[S\].
     pub rho_calc: Option<f64>,
     /// Whether the services of all jobs, interrupted ones too, and the time of turns with jobs agree within 10 % or 0.02; if not, the audit misses work.
@@ -143,6 +147,22 @@ pub struct Share {
     pub empty_wakes: Option<f64>,
     /// Between turns of the pump: rows, the executor's other tasks.
     pub between_turns: Option<f64>,
+}
+
+/// How busy a shard was when: from the run's start to its end, warm-up and cool-down included.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct BusyOverTime {
+    /// The length of a stretch: 0.25 s, doubled as often as a run needs to have at most 240 of them.
+    pub step_ns: i64,
+    /// The share of each stretch that the shard did not wait, in order, to four digits after the point.
+    pub rho_busy: Vec<f64>,
+}
+
+impl From<&BusyCourse> for BusyOverTime {
+    fn from(found: &BusyCourse) -> Self {
+        let rounded = |rho: &f64| libm::round(rho * 1e4) / 1e4;
+        Self { step_ns: found.step.as_ns(), rho_busy: found.rho.iter().map(rounded).collect() }
+    }
 }
 
 /// Jobs of one class.

@@ -1,5 +1,6 @@
 //! Every stage's distributions as a table for spreadsheets and scripts: one line a metric; nothing here computes.
 
+use super::terminal::clean;
 use super::{Distribution, Section, Summary, Sweep, SweepTrial, per_user};
 use crate::search::{Offer, Shown};
 use csv::Writer;
@@ -30,7 +31,7 @@ const HEAD: [&str; 15] = [
 /// Never: a buffer takes everything.
 pub fn table<'a>(runs: impl Iterator<Item = (&'a str, &'a Summary)>) -> String {
     let mut out = Writer::from_writer(Vec::new());
-    let mut line = |cells: &[String]| out.write_record(cells).expect("a buffer takes every line");
+    let mut line = |cells: &[String]| put(&mut out, cells);
     line(&HEAD.map(String::from));
     for (name, summary) in runs {
         for stage in &summary.stages {
@@ -92,13 +93,18 @@ pub fn trials<'a>(sweeps: impl Iterator<Item = (&'a str, &'a Sweep)>) -> String 
     let mut head: Vec<String> = OF_TRIALS.map(String::from).into();
     head.push("price_per_million_output_tokens".into());
     head.extend(LATENCIES.iter().flat_map(|metric| FIGURES.map(|(figure, _)| format!("{metric}_{figure}"))));
-    out.write_record(&head).expect("a buffer takes every line");
+    put(&mut out, &head);
     for (name, sweep) in sweeps {
         for trial in &sweep.trials {
-            out.write_record(cells(name, sweep, trial)).expect("a buffer takes every line");
+            put(&mut out, &cells(name, sweep, trial));
         }
     }
     String::from_utf8(out.into_inner().expect("a buffer takes everything")).expect("names are text")
+}
+
+/// Adds a line. Names come from files and directories, and the table is printed: nothing in them is to move a cursor.
+fn put(out: &mut Writer<Vec<u8>>, cells: &[String]) {
+    out.write_record(cells.iter().map(|cell| clean(cell))).expect("a buffer takes every line");
 }
 
 fn cells(name: &str, sweep: &Sweep, trial: &SweepTrial) -> Vec<String> {
@@ -207,11 +213,11 @@ mod tests {
         let mut summary =
             Summary { stages: vec![Stage { name: "0".into(), ..Stage::default() }], ..Summary::default() };
         summary.total.latency.ttft_ns.p50 = Some(1_500);
-        let text = table([("a, \"run\"", &summary)].into_iter());
+        let text = table([("a, \"run\"\u{1b}[2J\n", &summary)].into_iter());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 1 + 2 * 18);
         assert!(lines[0].starts_with("run,stage,offered_rate"));
-        assert_eq!(lines[2], "\"a, \"\"run\"\"\",0,,,ttft,0,,,,,,,,,");
-        assert_eq!(lines[20], "\"a, \"\"run\"\"\",all,,,ttft,0,,,,1500,,,,,");
+        assert_eq!(lines[2], "\"a, \"\"run\"\" [2J \",0,,,ttft,0,,,,,,,,,");
+        assert_eq!(lines[20], "\"a, \"\"run\"\" [2J \",all,,,ttft,0,,,,1500,,,,,");
     }
 }

@@ -43,7 +43,7 @@ impl Summary {
         if let [only] = about.stages.as_slice() {
             all.load.requested_concurrency = only.requested_concurrency;
         }
-        let mut client = client(total, recorders, facts, &about);
+        let mut client = client(findings, recorders, facts, &about);
         if let Some(others) = &findings.others {
             client.bias_removed = Some((&others.as_processed).into());
             client.imagined = others.clients.iter().map(Into::into).collect();
@@ -246,19 +246,16 @@ fn slow_one(slow: &record::Slow, start: Instant) -> Option<Slow> {
     })
 }
 
-fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &About) -> Client {
+fn client(findings: &Findings, recorders: &[Recorder], facts: &Facts, about: &About) -> Client {
+    let (total, busy) = (&findings.total, &findings.busy);
     let shards = &total.shards;
-    assert!(
-        shards.len() == recorders.len()
-            && shards.len() == facts.shards.len()
-            && shards.len() == about.shards.len(),
-        "every shard is told about"
-    );
+    let told = [recorders.len(), facts.shards.len(), about.shards.len(), busy.len()];
+    assert!(told.iter().all(|told| *told == shards.len()), "every shard is told about");
     let found = &total.verdict;
     let mut stamps = about.stamps.clone();
     stamps.lost = facts.shards.iter().map(|shard| shard.lost_stamps).sum();
     stamps.clock_bound_ns = Some(facts.clock_bound.as_ns());
-    let parts = shards.iter().zip(recorders).zip(&facts.shards).zip(&about.shards).enumerate();
+    let parts = shards.iter().zip(recorders).zip(&facts.shards).zip(&about.shards).zip(busy).enumerate();
     Client {
         verdict: verdict(found.state),
         reasons: found.reasons.iter().map(reason).collect(),
@@ -272,12 +269,13 @@ fn client(total: &StageFindings, recorders: &[Recorder], facts: &Facts, about: &
         bias_removed: None,
         imagined: Vec::new(),
         shards: parts
-            .map(|(number, (((queue, recorder), facts), about))| ShardAudit {
+            .map(|(number, ((((queue, recorder), facts), about), busy))| ShardAudit {
                 shard: number.try_into().expect("a number of shards fits 64 bits"),
                 cpu_time_ns: about.cpu_time_ns,
                 kernel_share: about.kernel_share,
                 buffer_shortages: about.buffer_shortages,
                 ring: about.ring,
+                over_time: busy.into(),
                 ..shard(queue, recorder, facts)
             })
             .collect(),

@@ -27,7 +27,9 @@ pub mod terminal;
 mod tls;
 
 pub use about::{About, AboutShard, AboutStage};
-pub use audit::{JobAudit, Lateness, LostTurns, Neighbour, RingAudit, ShardAudit, Share, Wait, Waits};
+pub use audit::{
+    BusyOverTime, JobAudit, Lateness, LostTurns, Neighbour, RingAudit, ShardAudit, Share, Wait, Waits,
+};
 pub use baseline::{
     BASELINE_VERSION, Baseline, BaselineRatio, BaselineRun, BaselineSide, HighestRate, MEASURES, Measure,
     MeasureUnit, Ranged, SLOPES, SlopeMeasure, Told,

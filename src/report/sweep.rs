@@ -3,7 +3,7 @@
 //! It reads and writes text; where that text is kept is the store's affair.
 
 use super::figures::{percent, rate};
-use super::{GpuCost, Verdict};
+use super::{GpuCost, Reason, Verdict};
 use crate::search::{End, Ended, Findings, Limit, Offer, Purpose, Trial, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,9 @@ pub struct SweepTrial {
     pub dir: String,
     /// What it decided: `passes`, `fails`, `undecided`; null where it decided nothing.
     pub judgement: Option<String>,
+    /// Why our own side could not be trusted, and what to do about it; only where the client is `invalid`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Reason>,
     /// What was asked, and what it came to.
     #[serde(flatten)]
     pub trial: Trial,
@@ -98,10 +101,11 @@ impl Sweep {
             let outcome = &trial.trial.outcome;
             matches!(outcome.ended, Ended::Failed | Ended::Aborted) || outcome.client == Trust::Invalid
         };
-        let searched = self.trials.iter().any(|trial| trial.trial.ask.purpose != Purpose::Profile);
         let spoiled = match self.end {
             Some(End::TargetFailed | End::Aborted) => 1,
-            Some(End::ClientLimit) if searched => self.trials.iter().rev().take_while(is_none).count(),
+            Some(End::ClientLimit) if self.is_searched() => {
+                self.trials.iter().rev().take_while(is_none).count()
+            }
             _ => 0,
         };
         &self.trials[..self.trials.len() - spoiled.min(self.trials.len())]
@@ -146,6 +150,20 @@ impl Sweep {
             sentence.push('.');
         }
         sentence
+    }
+
+    /// Whether its loads were looked for, and not given as a list.
+    #[must_use]
+    pub fn is_searched(&self) -> bool {
+        self.trials.iter().any(|trial| trial.trial.ask.purpose != Purpose::Profile)
+    }
+
+    /// The latest trial of which our own side could not be trusted, where that is what ended the search, or one of the loads
+    /// of a list: with its reasons and their remedies. (A search makes such a trial again.)
+    #[must_use]
+    pub fn untrusted(&self) -> Option<&SweepTrial> {
+        let matters = self.end == Some(End::ClientLimit) || !self.is_searched();
+        self.trials.iter().rev().find(|trial| !trial.reasons.is_empty()).filter(|_| matters)
     }
 
     /// Trials whose client can be trusted.
@@ -208,6 +226,9 @@ impl Sweep {
         let (verdict, words) = match self.end {
             Some(End::Found) => (Verdict::Valid, ""),
             Some(End::Nowhere) => (Verdict::Invalid, "no rate worth trying keeps the service levels"),
+            Some(End::ClientLimit) if self.untrusted().is_some() => {
+                (Verdict::Invalid, "client limit: three trials running were INVALID")
+            }
             Some(End::ClientLimit) => (
                 Verdict::Invalid,
                 "client limit: three trials running were INVALID; use more shards (--shards, --cpus) or another host",

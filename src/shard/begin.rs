@@ -10,27 +10,9 @@ use super::source::Ask;
 use crate::record::{Asked, Timeline};
 use crate::ring::{Conn, Ring};
 use crate::time::{Instant, Span};
-use crate::wire::{Counters, ErrorClass, Expect, Reply, TokenSource, Usage};
+use crate::wire::{ErrorClass, Expect, Reply};
 use crate::workload::Request;
 use rustix::io::Errno;
-
-/// The outcome of a request that got no answer at all.
-pub(super) fn unanswered(class: ErrorClass, detail: &str) -> Reply {
-    Reply {
-        status: None,
-        error: Some(class),
-        detail: Some(detail.into()),
-        output_tokens: None,
-        token_source: TokenSource::Events,
-        usage: Usage::default(),
-        undecided_count: false,
-        finish_reason: None,
-        counters: Counters::default(),
-        retry_after_s: None,
-        retry_at_unix_s: None,
-        reusable: false,
-    }
-}
 
 /// Whether a failure to connect is this host's: its files, ports or memory.
 fn is_ours(errno: Errno) -> bool {
@@ -74,9 +56,8 @@ impl Client {
     /// A request that was due and will never be begun, because the run was ended.
     pub(super) fn never_begun(&mut self, ask: &Ask) {
         let timeline = self.timeline(ask, None);
-        let finished =
-            timeline.finish(unanswered(ErrorClass::Cancelled, "the run ended before it was begun"), self.now);
-        self.settle(finished);
+        let reply = Reply::unanswered(ErrorClass::Cancelled, Some("the run ended before it was begun"));
+        self.settle(timeline.finish(reply, self.now));
     }
 
     fn timeline(&mut self, ask: &Ask, asked_output_tokens: Option<u32>) -> Timeline {
@@ -135,7 +116,7 @@ impl Client {
 
     /// No connection could be had for a request.
     pub(super) fn cannot_connect(&mut self, flight: Flight, errno: Errno, now: Instant) {
-        let reply = unanswered(ErrorClass::Connect, &errno.to_string());
+        let reply = Reply::unanswered(ErrorClass::Connect, Some(&errno.to_string()));
         let Some(flight) = (if is_ours(errno) { Some(flight) } else { self.send_later(flight, &reply, now) })
         else {
             return;

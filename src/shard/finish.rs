@@ -2,7 +2,6 @@
 //!
 //! It must not begin a request, but for the one retry of a connection that turned out to be dead.
 
-use super::begin::unanswered;
 use super::client::Client;
 use super::flight::Flight;
 use super::later;
@@ -220,7 +219,8 @@ impl Client {
         let now = self.now;
         for flight in self.later.take_all() {
             let (timeline, _, slot) = flight.into_parts();
-            let reply = unanswered(ErrorClass::Cancelled, "the run ended before it was sent again");
+            let reply =
+                Reply::unanswered(ErrorClass::Cancelled, Some("the run ended before it was sent again"));
             self.conclude(timeline.finish(reply, now), slot, now);
         }
         for conn in self.lines.all() {

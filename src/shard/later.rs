@@ -86,7 +86,6 @@ pub fn wait(retry: &Retry, attempts: u8, reply: &Reply) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shard::begin::unanswered;
 
     fn waits(
         error: ErrorClass,
@@ -94,7 +93,7 @@ mod tests {
         retry_after_s: Option<u32>,
         attempts: u8,
     ) -> Option<Span> {
-        let reply = Reply { status, retry_after_s, ..unanswered(error, "") };
+        let reply = Reply { status, retry_after_s, ..Reply::unanswered(error, None) };
         wait(&Retry { times: 6 }, attempts, &reply)
     }
 

@@ -32,7 +32,7 @@ impl Measured {
         Self {
             source: Source::new(&schedule.starting_at(start), shard, *shards),
             recorders: orders.targets.iter().map(|_| Recorder::judging(&windows, bounds)).collect(),
-            audit: Audit::new(&windows),
+            audit: Audit::new(&windows).starting_at(start),
             start,
             intervals: 0,
         }

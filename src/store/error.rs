@@ -28,6 +28,13 @@ pub enum StoreError {
         /// What is wrong with it.
         words: String,
     },
+    /// A line of `histograms.hlog` is not one.
+    Histograms {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+    },
     /// `summary.json` is not one.
     Summary {
         /// The file.
@@ -75,6 +82,9 @@ impl fmt::Display for StoreError {
             }
             // What is wrong is told in words of the file, which may have come from anywhere.
             Self::Row { path, line, words } => write!(f, "{}:{line}: {}", path.display(), clean(words)),
+            Self::Histograms { path, line } => {
+                write!(f, "{}:{line}: it is no interval of histograms: the file is damaged", path.display())
+            }
             Self::Summary { path, error } => write!(f, "{}: {}", path.display(), clean(&error.to_string())),
             Self::Sweep { path, error } => write!(f, "{}: {}", path.display(), clean(&error.to_string())),
         }

@@ -83,33 +83,38 @@ impl HistogramLog {
 /// The sums of all whole intervals of a log, by metric; a cut last line (kill -9, a full disk) is passed over.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read, or one of its lines: sums of some of them would be of a part of the run.
 pub fn read_sums(path: &Path) -> Result<BTreeMap<Metric, Histogram>, StoreError> {
     let text = fs::read(path).map_err(StoreError::io("read", path))?;
     let mut sums = BTreeMap::new();
     let mut deserializer = Deserializer::new();
-    for entry in IntervalLogIterator::new(&text) {
-        let Ok(LogEntry::Interval(interval)) = entry else { continue };
-        let Some((metric, values)) = interval_of(&interval, &mut deserializer) else { continue };
+    let lines = text.split_inclusive(|byte| *byte == b'\n').zip(1..);
+    for (line, number) in lines.filter(|(line, _)| line.ends_with(b"\n")) {
+        let damaged = || StoreError::Histograms { path: path.to_path_buf(), line: number };
+        let interval = match IntervalLogIterator::new(line).next() {
+            Some(Ok(LogEntry::Interval(interval))) => interval,
+            Some(Ok(_)) | None => continue,
+            Some(Err(_)) => return Err(damaged()),
+        };
+        // A line without a tag repeats another.
+        let tag = interval.tag();
+        let named = |metric: &Metric| tag.is_some_and(|tag| tag.as_str() == metric.name());
+        let Some(metric) = Metric::ALL.into_iter().find(named) else { continue };
+        let values = decoded(&interval, &mut deserializer).ok_or_else(damaged)?;
         sums.entry(metric).or_insert_with(Histogram::published).merge(&values);
     }
     Ok(sums)
 }
 
-/// The metric and the values of an interval; none of a line without a tag, which repeats another.
-fn interval_of(
-    interval: &IntervalLogHistogram<'_>,
-    deserializer: &mut Deserializer,
-) -> Option<(Metric, Histogram)> {
-    let tag = interval.tag()?;
-    let metric = Metric::ALL.into_iter().find(|metric| metric.name() == tag.as_str())?;
+/// The values of an interval; none where it is damaged.
+fn decoded(interval: &IntervalLogHistogram<'_>, deserializer: &mut Deserializer) -> Option<Histogram> {
     let bytes = STANDARD.decode(interval.encoded_histogram()).ok()?;
     let read: hdrhistogram::Histogram<u64> = deserializer.deserialize(&mut bytes.as_slice()).ok()?;
     let mut values = Histogram::published();
     for bucket in read.iter_recorded() {
         values.record_n(bucket.value_iterated_to(), bucket.count_at_value());
     }
-    Some((metric, values))
+    Some(values)
 }
 
 /// One line of the log with its line feed.

@@ -18,11 +18,16 @@ impl Results {
     /// There is no summary that this version can read.
     pub fn tell(&self, most_rows: u64) -> Result<Told, StoreError> {
         let summary = self.read_summary()?;
-        let curves = self.read_histograms().unwrap_or_default();
+        let read = self.read_histograms();
+        // Files that are not there need no words: whoever wants them knows.
+        let damaged = read.as_ref().err().filter(|error| matches!(error, StoreError::Histograms { .. }));
+        let notes =
+            damaged.map(|error| format!("{error}, and no distribution is drawn")).into_iter().collect();
+        let curves = read.unwrap_or_default();
         let curves = curves.into_iter().map(|(metric, values)| Curve { metric, values }).collect();
         let course = self.course(&summary, most_rows);
         let name = self.dir().display().to_string();
-        Ok(Told { name, summary, curves, course })
+        Ok(Told { name, summary, curves, course, notes })
     }
 
     /// Reads what was kept of a sweep.

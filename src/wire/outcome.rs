@@ -272,3 +272,24 @@ pub struct Reply {
     /// Whether the connection may carry another request.
     pub reusable: bool,
 }
+
+impl Reply {
+    /// The outcome of a request that got no answer at all, with our own words about it where there are some.
+    #[must_use]
+    pub fn unanswered(class: ErrorClass, detail: Option<&str>) -> Self {
+        Self {
+            status: None,
+            error: Some(class),
+            detail: detail.map(Into::into),
+            output_tokens: None,
+            token_source: TokenSource::Events,
+            usage: Usage::default(),
+            undecided_count: false,
+            finish_reason: None,
+            counters: Counters::default(),
+            retry_after_s: None,
+            retry_at_unix_s: None,
+            reusable: false,
+        }
+    }
+}

@@ -100,7 +100,10 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
     fs::write(folder.join("strange.txt"), "hello").unwrap();
     fs::write(folder.join("bytes"), [0xff, 0xfe, 0x00]).unwrap();
     fs::create_dir(folder.join("empty")).unwrap();
+    let (mode, pipe) = (rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, folder.join("pipe"));
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     for (path, why) in [
+        ("pipe", "it is no regular file"),
         ("strange.txt", "wrk 4.1"),
         ("bytes", "UTF-8"),
         ("empty", "summary.json"),
@@ -115,6 +118,27 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
     let (code, out, _) = told(&lowrho(&folder, &["compare", "before", "k6.json", "--html", "page.html"]));
     assert!(code == 0 && out.is_empty());
     assert!(fs::read_to_string(folder.join("page.html")).unwrap().contains("<table>"));
+}
+
+#[test]
+fn compare_says_what_of_a_runs_files_is_damaged_or_missing() {
+    let folder = folder("damaged");
+    let compare = || told(&lowrho(&folder, &["compare", "before", "after"]));
+    let (code, out, _) = compare();
+    assert!(code == 0 && !out.contains("damaged"), "{out}");
+    assert!(out.contains("no interval: before: cannot read before/records.jsonl"), "{out}");
+    for name in ["before", "after"] {
+        fs::write(folder.join(name).join("records.jsonl"), "").unwrap();
+    }
+    fs::write(folder.join("after/histograms.hlog"), "#[Histogram log format version 1.3]\ngarbage\n")
+        .unwrap();
+    let (code, out, _) = compare();
+    assert_eq!(code, 0);
+    assert!(out.contains("after: after/histograms.hlog:2: it is no interval of histograms"), "{out}");
+    assert!(
+        out.contains("] no interval: it takes a row of every request (--records all), and there are 0 of"),
+        "{out}"
+    );
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn finish(index: u64, recorder: &mut Recorder) {
 
 /// Each shard is at work for a fifth of the time: one job of 200 us a millisecond.
 fn audited(window: Window) -> Audit {
-    let mut audit = Audit::new(&[window]);
+    let mut audit = Audit::new(&[window]).starting_at(START);
     for ms in 0..4_000 {
         let (woken, done) = (at(ms * 1_000 + 800), at(ms * 1_000 + 1_000));
         audit.work(Work { class: WorkClass::Receive, arrival: woken, begun: woken, ended: done, bytes: 250 });
@@ -202,6 +202,8 @@ fn each_shard_has_its_own_audit() {
     for shard in &client.shards {
         let rho = shard.rho_busy.unwrap();
         assert!((rho - 0.2).abs() < 0.001, "{rho}");
+        assert_eq!(shard.over_time.step_ns, 250_000_000);
+        assert_eq!(shard.over_time.rho_busy, [0.2; 16], "the same in each quarter of the four seconds");
         assert_eq!(shard.service_mean_ns, Some(200_000));
         assert_eq!((shard.reads, shard.lateness_ns.max), (10_000, Some(100_000)));
     }

@@ -1,8 +1,8 @@
 //! Summaries as real runs leave them: a steady one, one in which much went wrong, one of several stages.
 
 use lowrho::report::{
-    Blame, Check, Distribution, Ended, Estimate, Failure, Good, Held, ImaginedClient, JobAudit, Latency,
-    Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Quantiles, Reason, Reported,
+    Blame, BusyOverTime, Check, Distribution, Ended, Estimate, Failure, Good, Held, ImaginedClient, JobAudit,
+    Latency, Lateness, LengthClass, Load, LostTurns, Neighbour, Ntpot, Quantile, Quantiles, Reason, Reported,
     SCHEMA_VERSION, Section, Server, ShardAudit, Share, Simulator, Slo, SloTerm, Slow, Stage, Summary,
     Target, TargetSection, Tcp, Throughput, Tls, TokenSources, Tokens, Unit, Verdict, Wait, Waits, WentAway,
     WithFailures,
@@ -129,6 +129,7 @@ fn shard(number: u64, rho: f64) -> ShardAudit {
         wall_ns: 10_000_000_000,
         rho_busy: Some(rho),
         busy: Share { jobs: Some(rho * 0.9), empty_wakes: Some(rho * 0.02), between_turns: Some(rho * 0.08) },
+        over_time: BusyOverTime { step_ns: 250_000_000, rho_busy: vec![0.0123, rho, rho * 1.5, rho] },
         rho_calc: Some(rho * 0.97),
         rho_agree: Some(true),
         lambda_per_s: Some(19_262.0),

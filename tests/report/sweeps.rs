@@ -3,7 +3,7 @@
 use crate::assert_is_file;
 use lowrho::report::html::{ToldSweep, sweep_figures, sweep_page};
 use lowrho::report::terminal::{self, Style};
-use lowrho::report::{GpuCost, SWEEP_VERSION, Sweep, SweepTrial, Verdict, csv, sweep_schema};
+use lowrho::report::{GpuCost, Reason, SWEEP_VERSION, Sweep, SweepTrial, Verdict, csv, sweep_schema};
 use lowrho::search::{
     Ask, End, Ended, Findings, Limit, Offer, Outcome, Purpose, Shown, TermOutcome, Trial, Trust,
 };
@@ -45,7 +45,12 @@ fn trial(purpose: Purpose, offer: Offer, done_per_s: u64) -> SweepTrial {
         shown: METRICS.map(shown).into(),
     };
     let ask = Ask { purpose, offer, warmup: Span::from_s(1), window: Span::from_s(10), look: 0 };
-    SweepTrial { dir: "trials/000".into(), judgement: None, trial: Trial { ask, outcome } }
+    SweepTrial {
+        dir: "trials/000".into(),
+        judgement: None,
+        reasons: Vec::new(),
+        trial: Trial { ask, outcome },
+    }
 }
 
 /// A search that found both limits; one of its trials was INVALID.
@@ -257,6 +262,55 @@ fn the_csv_has_a_line_a_trial_and_a_field_for_each_heading() {
     assert_eq!(field(9, "output_tokens_per_s_per_gpu"), "800");
     assert_eq!(field(9, "ttft_p99_ns"), "36000000");
     assert_eq!(field(10, "price_per_million_output_tokens"), "");
+}
+
+/// A search that our own side broke off among its closed loops.
+fn client_limit() -> Sweep {
+    let mut sweep = search();
+    sweep.trials.truncate(3);
+    sweep.trials.extend([8, 8, 8].map(|slots| trial(Purpose::Ladder, Offer::Slots(slots), 210)));
+    for (nth, trial) in sweep.trials.iter_mut().enumerate().skip(3) {
+        trial.dir = format!("trials/00{nth}");
+        trial.trial.outcome.client = Trust::Invalid;
+        trial.reasons = vec![Reason {
+            verdict: Verdict::Invalid,
+            check: "rho_busy".into(),
+            words: format!("shard 0 was busy 9{nth}.0 % of the time"),
+            remedy: "more shards: --shards 2".into(),
+        }];
+    }
+    (sweep.end, sweep.found, sweep.limited_by) = (Some(End::ClientLimit), Findings::default(), None);
+    sweep
+}
+
+#[test]
+fn a_client_limit_passes_on_the_latest_trials_own_reasons_and_remedies() {
+    let sweep = client_limit();
+    let style = Style { width: 100, colour: false, verbose: false };
+    let text = terminal::sweep(&sweep, &style);
+    let told = "client limit: three trials running were INVALID\ntrials/005:\n  invalid: shard 0 was busy 95.0 % of \
+                the time\n    remedy: more shards: --shards 2\n";
+    assert!(text.ends_with(told), "{text}");
+    assert_eq!(Sweep::from_json(&sweep.to_json()).unwrap(), sweep);
+    let page = sweep_page(&[self::told("one", sweep.clone())]);
+    for words in ["shard 0 was busy 95.0 % of the time", "more shards: --shards 2"] {
+        assert_eq!(page.matches(words).count(), 1, "{words}");
+    }
+    // Of a search that found what it looked for, a trial made again is no news; of a list every load is told.
+    assert!(Sweep { end: Some(End::Found), ..sweep }.untrusted().is_none());
+    let mut list = profile();
+    list.trials[1].reasons = client_limit().trials[4].reasons.clone();
+    assert_eq!(list.untrusted(), Some(&list.trials[1]));
+}
+
+#[test]
+fn a_search_that_came_no_further_than_its_closed_loops_has_a_profile_of_them() {
+    let names = names(&[told("one", client_limit())]);
+    assert_eq!(names[..2], ["throughput-profile", "ttft-profile"]);
+    // The same again, without a law to draw, would say nothing new.
+    assert!(!names.contains(&"closed-loops".to_owned()), "{names:?}");
+    let page = sweep_page(&[told("one", client_limit())]);
+    assert!(page.contains("requests in flight") && page.contains("Rings: INVALID"));
 }
 
 #[test]

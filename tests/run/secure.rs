@@ -155,6 +155,26 @@ fn a_server_that_wants_to_know_its_clients_serves_those_that_show_a_certificate(
 }
 
 #[test]
+fn a_floor_of_a_server_that_speaks_tls_takes_the_same_options_as_a_run() {
+    let folder = Folder::new();
+    let (place, _server) = secure(&folder, "");
+    let floor = |trust: &str| {
+        let arguments = format!(
+            "--url https://{place} {trust} --rates 100 --rung 300ms --shards 1 --card none --json --quiet"
+        );
+        lowrho(&folder).arg("floor").args(arguments.split_whitespace()).output().unwrap()
+    };
+    let unproved = floor("");
+    assert_eq!(unproved.status.code(), Some(4), "{}", text(&unproved.stderr));
+    for trust in ["--ca-cert sim.pem", "--insecure"] {
+        let output = floor(trust);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(found["rungs"][0]["sent_rate"].as_f64().unwrap() > 0.0, "{found}");
+    }
+}
+
+#[test]
 fn a_server_in_the_clear_is_not_taken_for_a_broken_one() {
     let folder = Folder::new();
     let place = free("127.0.0.1");

@@ -228,12 +228,11 @@ fn a_limit_that_a_trial_crosses_ends_the_sweep_and_is_named() {
     assert!(text(&output.stdout).contains("ended by --abort-on"));
 }
 
-#[test]
-fn a_sweep_that_is_interrupted_keeps_what_it_measured_and_goes_on() {
-    let folder = Folder::new();
+/// A sweep of two loads that got `signal` while the second was under way.
+fn interrupted(folder: &Folder, signal: Signal) -> Output {
     let arguments = format!("{QUICK} --from 50 --to 100 --steps 2 --out results");
     let arguments = arguments.replace("--duration 400ms", "--duration 2s");
-    let child = lowrho(&folder)
+    let child = lowrho(folder)
         .arg("sweep")
         .args(arguments.split_whitespace())
         .stdout(Stdio::piped())
@@ -246,8 +245,30 @@ fn a_sweep_that_is_interrupted_keeps_what_it_measured_and_goes_on() {
         assert!(Instant::now() < until, "no second trial within a minute");
         thread::sleep(Duration::from_millis(20));
     }
-    kill_process(Pid::from_raw(child.id().try_into().unwrap()).unwrap(), Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
+    kill_process(Pid::from_raw(child.id().try_into().unwrap()).unwrap(), signal).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_sweep_that_is_terminated_keeps_what_it_measured_and_says_by_what() {
+    let folder = Folder::new();
+    let output = interrupted(&folder, Signal::TERM);
+    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    let told = read(&folder);
+    assert_eq!((&told["end"], told["why"].as_str()), (&Value::Null, Some("interrupted")));
+    assert_eq!(told["trials"].as_array().unwrap().len(), 1);
+    // What the second had measured by then is its own, and no trial of the sweep.
+    for trial in ["000", "001"] {
+        let summary = folder.results().join("trials").join(trial).join("summary.json");
+        assert!(summary.is_file(), "{}", summary.display());
+    }
+    assert!(folder.results().join("report.html").is_file());
+}
+
+#[test]
+fn a_sweep_that_is_interrupted_keeps_what_it_measured_and_goes_on() {
+    let folder = Folder::new();
+    let output = interrupted(&folder, Signal::INT);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     let told = read(&folder);
     assert_eq!((&told["end"], told["why"].as_str()), (&Value::Null, Some("interrupted")));

@@ -173,6 +173,39 @@ fn the_histogram_log_is_one_that_public_readers_take() {
     assert_eq!(tags, [None, Some("ttft"), Some("itl"), None, Some("ttft"), Some("itl")]);
 }
 
+#[test]
+fn a_damaged_histogram_log_is_no_part_of_one() {
+    let folder = Folder::new();
+    let results = Results::create(folder.path()).unwrap();
+    let mut histogram = Histogram::published();
+    histogram.record(1_000_000);
+    let mut log = results.start_histograms(0).unwrap();
+    for start in [1, 2] {
+        log.append(Span::from_s(start), Span::from_s(1), [(Metric::Itl, &histogram)]).unwrap();
+    }
+    let path = folder.path().join("histograms.hlog");
+    let whole = fs::read_to_string(&path).unwrap();
+    let counts = |text: &str| {
+        fs::write(&path, text).unwrap();
+        results.read_histograms().map(|sums| sums[&Metric::Itl].count()).map_err(|error| error.to_string())
+    };
+    assert_eq!(counts(&whole), Ok(2));
+    // The last line was being written when the run was killed.
+    assert_eq!(counts(&whole[..whole.len() - 3]), Ok(1));
+    let lines: Vec<&str> = whole.lines().collect();
+    let damaged_line = lines.len() - 1;
+    for damage in ["garbage", "Tag=itl,1.000,1.000,1.000,HISTFAAAnot-base64!"] {
+        let mut lines = lines.clone();
+        lines[damaged_line - 1] = damage;
+        let why = counts(&format!("{}\n", lines.join("\n"))).unwrap_err();
+        let told = format!("hlog:{damaged_line}: it is no interval of histograms: the file is damaged");
+        assert!(why.ends_with(&told), "{why}");
+    }
+    // A metric that a later version keeps is none of ours.
+    let later = whole.replace("Tag=itl", "Tag=later");
+    assert_eq!(counts(&format!("{whole}{later}")), Ok(2));
+}
+
 fn decoded(text: &str) -> hdrhistogram::Histogram<u64> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(text).unwrap();
     Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()

@@ -66,7 +66,7 @@ pub(super) const FLAGS: &[(&str, Takes, Fate)] = &[
     ("host", One, Mapped),
     ("ignore-eos", Nothing, Mapped),
     ("input-len", One, Mapped),
-    ("insecure", Nothing, Missing("certificates are not left unchecked")),
+    ("insecure", Nothing, Mapped),
     ("label", One, Mapped),
     ("logprobs", One, Mapped),
     ("lora-assignment", One, Missing("one model is driven")),

@@ -171,6 +171,7 @@ fn open(stages: &[Value], imported: &mut Imported) -> Result<(), ImportError> {
     };
     let mut made = Vec::new();
     for (n, stage) in stages.iter().enumerate() {
+        others(&format!("load.stages[{n}]"), stage, &["rate", "duration"], imported);
         let (rate, duration) =
             (Text(number(field(stage, n, "rate")?)), seconds_text(field(stage, n, "duration")?));
         made.push((rate, duration));
@@ -201,6 +202,7 @@ fn closed(stages: &[Value], imported: &mut Imported) -> Result<(), ImportError> 
     };
     imported.raw.load.concurrency = Some(Text(field("concurrency_level")?.to_string()));
     imported.raw.load.requests = Some(Text(field("num_requests")?.to_string()));
+    others("load.stages[0]", stage, &["concurrency_level", "num_requests"], imported);
     if !rest.is_empty() {
         imported.missing(format!(
             "load.stages after the first ({} of them): stages of a closed loop have a length here, not a number of requests",
@@ -235,9 +237,22 @@ fn payload(document: &Document, imported: &mut Imported) -> Result<(), ImportErr
     Ok(())
 }
 
+/// Lists the keys of a mapping that are not `known` as without an equivalent.
+fn others(place: &str, mapping: &Value, known: &[&str], imported: &mut Imported) {
+    let keys = mapping.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    for (key, _) in keys.filter(|(key, _)| !known.contains(&key.as_str())) {
+        imported.missing(format!("{place}.{key}"));
+    }
+}
+
 /// A law of lengths in our words.
 fn distribution(path: &str, law: &Value, imported: &mut Imported) -> Result<String, ImportError> {
     let Value::Object(entries) = law else { return Err(wrong(path, law, "a mapping")) };
+    let place = dotted(path);
+    others(&place, law, &["type", "min", "max", "mean", "std_dev", "variance", "total_count"], imported);
+    if entries.get("total_count").is_some_and(|count| !count.is_null()) {
+        imported.unneeded(format!("{place}.total_count: lengths are drawn as long as requests are due"));
+    }
     let field = |key: &str, default: f64| match entries.get(key).filter(|value| !value.is_null()) {
         None => Ok(default),
         Some(value) => value.as_f64().ok_or_else(|| wrong(&format!("{path}/{key}"), value, "a number")),
@@ -247,11 +262,22 @@ fn distribution(path: &str, law: &Value, imported: &mut Imported) -> Result<Stri
         variance if variance >= 0.0 => libm::sqrt(variance),
         _ => field("std_dev", 200.0)?,
     };
-    let kind = entries.get("type").and_then(Value::as_str).unwrap_or("normal");
-    let place = dotted(path);
+    if min > max {
+        let (min, max) = (number(min), number(max));
+        return Err(ImportError::new(format!("{place}: min {min} is above max {max}: exchange them")));
+    }
+    if let Some((key, value)) =
+        [("min", min), ("mean", mean), ("std_dev", sd)].into_iter().find(|one| one.1 < 0.0)
+    {
+        return Err(ImportError::new(format!("{place}.{key}: {} is not a number from 0", number(value))));
+    }
+    let kind = match entries.get("type").filter(|kind| !kind.is_null()) {
+        None => "normal",
+        Some(kind) => kind.as_str().ok_or_else(|| wrong(&format!("{path}/type"), kind, "a text"))?,
+    };
     let whole = |length: f64| number(libm::round(length));
     if kind == "fixed" || (kind != "uniform" && sd == 0.0) || min == max {
-        return Ok(whole(mean.clamp(min.min(max), max)));
+        return Ok(whole(mean.clamp(min, max)));
     }
     Ok(match kind {
         "uniform" => format!("uniform:{}:{}", whole(min), whole(max)),
@@ -370,6 +396,34 @@ metrics: {type: prometheus}
             (Some("5".into()), Some("50".into()))
         );
         assert!(closed.missing.iter().any(|one| one.contains("after the first")));
+    }
+
+    #[test]
+    fn a_key_that_nobody_knows_is_told_wherever_it_stands() {
+        let found = inference_perf(
+            "load: {stages: [{rate: 1, duration: 5, ramp: 3}]}\n\
+             data: {type: random, input_distribution: {mean: 100, std: 2, total_count: 5}}",
+        )
+        .unwrap();
+        for key in ["load.stages[0].ramp", "data.input_distribution.std"] {
+            assert!(found.missing.iter().any(|one| one == key), "{key}: {:?}", found.missing);
+        }
+        assert!(found.unneeded.iter().any(|one| one.starts_with("data.input_distribution.total_count: ")));
+    }
+
+    #[test]
+    fn a_law_that_no_length_keeps_is_refused_with_its_key() {
+        for (law, told) in [
+            ("{min: 50, max: 5}", "data.output_distribution: min 50 is above max 5"),
+            ("{std_dev: -1}", "data.output_distribution.std_dev: -1 is not a number from 0"),
+            ("{min: -3}", "data.output_distribution.min: -3 is not a number from 0"),
+            ("{type: 5}", "data.output_distribution.type: 5 is not a text"),
+            ("{mean: many}", "data.output_distribution.mean: \"many\" is not a number"),
+        ] {
+            let text = format!("data: {{type: random, output_distribution: {law}}}");
+            let why = inference_perf(&text).unwrap_err().to_string();
+            assert!(why.starts_with(told), "{law}: {why}");
+        }
     }
 
     #[test]

@@ -134,6 +134,11 @@ fn target(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
     // The tool's own default is the path of completions, whatever the backend; a chat backend it refuses with that.
     let endpoint = given.text("endpoint").unwrap_or(usual);
     let url = if endpoint == usual { base } else { format!("{base}{endpoint}") };
+    if given.has("insecure") && url.starts_with("https:") {
+        imported.raw.target.insecure = Some(true);
+    } else if given.has("insecure") {
+        imported.unneeded("--insecure: the URL is not https");
+    }
     imported.raw.target.url = vec![Text(url)];
     imported.raw.target.model =
         given.text("served-model-name").or_else(|| given.text("model")).map(Text::from);

@@ -9,6 +9,18 @@ pub struct FloorOptions {
     /// Server to drive: one that answers at once [default: the embedded simulator, without delays]
     #[arg(long, value_name = "URL")]
     pub url: Option<Text>,
+    /// Trust the authorities of this PEM file, instead of those that this host trusts, to name an https server
+    #[arg(long, value_name = "FILE")]
+    pub ca_cert: Option<Text>,
+    /// Show this certificate (PEM) to a server that wants to know its clients
+    #[arg(long, value_name = "FILE")]
+    pub client_cert: Option<Text>,
+    /// Its private key (PEM, not encrypted) [default: in the certificate's own file]
+    #[arg(long, value_name = "FILE")]
+    pub client_key: Option<Text>,
+    /// Believe whoever answers to be the https server
+    #[arg(long, value_name = "BOOL")]
+    pub insecure: Option<bool>,
     /// Dialect of the API: chat, completions
     #[arg(long, value_name = "API")]
     pub api: Option<Text>,

@@ -2,7 +2,7 @@
 
 use super::told::Told;
 use crate::report::figures::{maybe_time, percent, plain, rate, time};
-use crate::report::{Check, Good, ShardAudit, Unit, Verdict, Wait};
+use crate::report::{Check, Good, Reason, ShardAudit, Unit, Verdict, Wait};
 use maud::{Markup, html};
 
 pub(super) fn markup(told: &Told) -> Markup {
@@ -10,9 +10,7 @@ pub(super) fn markup(told: &Told) -> Markup {
     html! {
         section.audit {
             h2 { "The client " span class=(client.verdict.name()) { (client.verdict.name()) } }
-            @for reason in &client.reasons {
-                p { strong class=(reason.verdict.name()) { (reason.verdict.name()) ": " } (reason.words) " " em { (reason.remedy) } }
-            }
+            (reasons(&client.reasons))
             @for caveat in &client.caveats { p.note { (caveat) } }
             div.scroll { table {
                 thead { tr { th { "check" } th { "found" } th { "valid" } th { "invalid" } th {} } }
@@ -20,6 +18,15 @@ pub(super) fn markup(told: &Told) -> Markup {
             } }
             h3 { "Each shard as a queue" }
             @for shard in &client.shards { (queue(shard)) }
+        }
+    }
+}
+
+/// Each reason with what to do about it.
+pub(super) fn reasons(reasons: &[Reason]) -> Markup {
+    html! {
+        @for reason in reasons {
+            p { strong class=(reason.verdict.name()) { (reason.verdict.name()) ": " } (reason.words) " " em { (reason.remedy) } }
         }
     }
 }

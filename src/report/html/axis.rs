@@ -29,6 +29,9 @@ const TICKS: f64 = 6.0;
 /// Values within such a factor of each other have too few ticks on a logarithmic axis: they lie on a linear one.
 const NARROW: f64 = 3.0;
 
+/// So many steps of ten make an axis of quantiles a long one.
+const LONG_TAIL: f64 = 3.5;
+
 impl Axis {
     /// From 0, or from the least value where that is negative, to the greatest of `values`; labels by `label`.
     pub(super) fn linear(
@@ -74,7 +77,9 @@ impl Axis {
 
     /// Linear from just below the least to just above the greatest value.
     fn around(title: &str, low: f64, high: f64, label: impl Fn(f64) -> String) -> Self {
-        let step = round_step(((high - low) / TICKS).max(low * 1e-3));
+        // Finer steps than the three digits of a label would repeat labels.
+        let digit = libm::pow(10.0, libm::floor(libm::log10(high)) - 2.0);
+        let step = round_step(((high - low) / TICKS).max(digit));
         let (first, last) = (libm::floor(low / step), libm::ceil(high / step));
         let last = last.max(first + 1.0);
         let ticks = counting(first, last).map(|n| (n * step, label(n * step))).collect();
@@ -87,12 +92,24 @@ impl Axis {
         let nines =
             [(0.0, "min"), (0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
         let most = libm::log10(f64::from(u32::try_from(count).unwrap_or(u32::MAX)).max(10.0));
+        // On a long axis the median is so near the least that their labels would touch.
+        let apart = |at: f64| at > 0.0 || most < LONG_TAIL;
         let ticks: Vec<(f64, String)> = nines
             .iter()
             .map(|(q, label)| (tail(*q), (*label).to_string()))
-            .filter(|(at, _)| *at <= most)
+            .filter(|(at, _)| *at <= most && apart(*at))
             .collect();
         Self { ends: (0.0, most.min(5.0)), ticks, title: "quantile".into(), scale: Scale::Tail }
+    }
+
+    /// The same with as few labels left out as it takes for the others to stand beside each other in so many letters.
+    pub(super) fn thinned(&self, letters: usize) -> Self {
+        let widest = self.ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
+        let every = (self.ticks.len() * (widest + 1)).div_ceil(letters.max(1)).max(1);
+        let said = |(nth, (at, label)): (usize, &(f64, String))| {
+            (*at, if nth % every == 0 { label.clone() } else { String::new() })
+        };
+        Self { ticks: self.ticks.iter().enumerate().map(said).collect(), ..self.clone() }
     }
 
     /// The place of a value; `None` where the axis has none for it.
@@ -136,8 +153,13 @@ pub(super) fn number_label(n: f64) -> String {
     }
 }
 
+/// Two digits after the point, and more where a small number would have less than three of its own.
 fn trimmed(n: f64) -> String {
-    let text = format!("{n:.2}");
+    let size = libm::fabs(n);
+    let digits = if size > 0.0 { 2.0 - libm::floor(libm::log10(size)) } else { 2.0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 2 to 12")]
+    let digits = digits.clamp(2.0, 12.0) as usize;
+    let text = format!("{n:.digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
@@ -168,6 +190,7 @@ fn counting(first: f64, last: f64) -> impl Iterator<Item = f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn labels(axis: &Axis) -> Vec<&str> {
         axis.ticks.iter().map(|(_, label)| label.as_str()).collect()
@@ -205,6 +228,39 @@ mod tests {
     }
 
     #[test]
+    fn labels_that_would_run_into_each_other_are_left_out() {
+        let axis = Axis::logarithmic("TTFT", [20.1e6, 25.3e6], time_label);
+        assert_eq!(labels(&axis.thinned(42)), labels(&axis));
+        assert_eq!(labels(&axis.thinned(41)), ["20 ms", "", "22 ms", "", "24 ms", "", "26 ms"]);
+        assert_eq!((axis.thinned(41).ends, axis.thinned(0).label(20e6)), (axis.ends, "20 ms".to_owned()));
+    }
+
+    #[test]
+    fn small_numbers_keep_their_digits() {
+        let axis = Axis::linear("$ per million output tokens", [0.0007, 0.0029], number_label);
+        assert_eq!(labels(&axis), ["0", "0.0005", "0.001", "0.0015", "0.002", "0.0025", "0.003"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_axis_says_the_same_twice(low in 1e-3_f64..1e6, over in -6.0_f64..6.0, kind in 0..4_u8) {
+            let values = [low, low * (1.0 + libm::pow(10.0, over))];
+            // From a microsecond on: nothing is told finer than in whole nanoseconds.
+            let times = values.map(|value| value * 1e6);
+            let axis = match kind {
+                0 => Axis::logarithmic("", values, number_label),
+                1 => Axis::logarithmic("", times, time_label),
+                2 => Axis::linear("", values, number_label),
+                _ => Axis::linear("", times, time_label),
+            };
+            let mut said = labels(&axis);
+            prop_assert!(said.len() > 1, "{:?}", axis);
+            said.dedup();
+            prop_assert_eq!(said, labels(&axis));
+        }
+    }
+
+    #[test]
     fn wide_logarithmic_axes_say_decades_only() {
         let axis = Axis::logarithmic("", [1.0, 9e4], number_label);
         assert_eq!(labels(&axis), ["1", "10", "100", "1000", "10 k", "100 k"]);
@@ -214,6 +270,7 @@ mod tests {
     fn a_tail_goes_no_further_than_its_observations() {
         assert_eq!(labels(&Axis::tail(2_000)), ["min", "p50", "p90", "p99", "p99.9"]);
         assert_eq!(labels(&Axis::tail(50)), ["min", "p50", "p90"]);
+        assert_eq!(labels(&Axis::tail(20_000)), ["p50", "p90", "p99", "p99.9", "p99.99"]);
         let axis = Axis::tail(1_000);
         assert!((axis.place(0.99).unwrap() - 2.0).abs() < 1e-12);
         assert_eq!(axis.place(1.0), None);

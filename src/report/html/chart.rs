@@ -77,9 +77,17 @@ impl Colour {
 }
 
 /// Width and height of a chart in its own units; the page scales it.
-const SIZE: (u32, u32) = (640, 320);
+const SIZE: (u32, u32) = (640, 336);
 
+/// Of what is written on a chart that is as wide as a page; on a phone the page makes it larger.
 const FONT: f64 = 16.0;
+
+/// The room below and beside the axes, for ticks and titles in the size they have on a phone.
+const BELOW: u32 = 58;
+const BESIDE: u32 = 104;
+
+/// So many letters of that size stand beside each other below a chart.
+const LETTERS: usize = 46;
 
 /// How strong an interval on the x axis is beside what is drawn over it.
 const BAND: f64 = 0.15;
@@ -103,13 +111,14 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 fn draw(text: &mut String, x: &Axis, y: &Axis, drawn: &[Drawn]) -> Outcome {
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     let ink = Colour::Ink.stand_in();
+    let said = x.thinned(LETTERS);
     let words: TextStyle<'_> = ("sans-serif", FONT).into_font().color(&ink);
     let mut chart = ChartBuilder::on(&root)
         .margin(6)
         .margin_top(14)
-        .margin_right(22)
-        .x_label_area_size(46)
-        .y_label_area_size(88)
+        .margin_right(42)
+        .x_label_area_size(BELOW)
+        .y_label_area_size(BESIDE)
         .build_cartesian_2d(Straight::of(x), Straight::of(y))?;
     chart
         .configure_mesh()
@@ -122,7 +131,7 @@ fn draw(text: &mut String, x: &Axis, y: &Axis, drawn: &[Drawn]) -> Outcome {
         .axis_desc_style(words.clone())
         .x_desc(x.title.as_str())
         .y_desc(y.title.as_str())
-        .x_label_formatter(&|place| x.label(*place))
+        .x_label_formatter(&|place| said.label(*place))
         .y_label_formatter(&|place| y.label(*place))
         .draw()?;
     for one in drawn {

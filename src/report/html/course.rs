@@ -1,6 +1,7 @@
 //! What happened when: rates, requests in flight, tokens, TTFT, lateness, and the map of latencies over time.
 
 use super::axis::{Axis, number_label, time_label};
+use super::busy;
 use super::chart::{Colour, Drawn};
 use super::figure::Figure;
 use super::told::Told;
@@ -13,40 +14,48 @@ use crate::time::Span;
 const ROWS: u32 = 28;
 
 pub(super) fn figures(told: &Told) -> Vec<Figure> {
-    let Some(course) = &told.course else { return Vec::new() };
-    if course.moments().len() < 2 {
+    let course = told.course.as_ref().filter(|course| course.moments().len() > 1);
+    // One axis for all, so that what happened together stands together.
+    let Some(end) = course.map(end).into_iter().chain(busy::end(told)).reduce(f64::max) else {
         return Vec::new();
+    };
+    let x = Axis::linear("seconds from the run's start", [0.0, end], number_label);
+    let mut found = Vec::new();
+    if let Some(course) = course {
+        found.extend([rates(course, &x), in_flight(course, &x), tokens(course, &x)]);
+        found.extend(ttft(course, &x));
+        found.push(lateness(course, &x));
     }
-    let mut found = vec![rates(course), in_flight(course), tokens(course)];
-    found.extend(ttft(course));
-    found.push(lateness(course));
-    found.extend(map(course, "TTFT", "ttft-map", |moment| &moment.ttft));
-    found.extend(map(course, "E2E", "e2e-map", |moment| &moment.e2e));
+    found.extend(busy::figure(told, &x));
+    if let Some(course) = course {
+        found.extend(map(course, &x, "TTFT", "ttft-map", |moment| &moment.ttft));
+        found.extend(map(course, &x, "E2E", "e2e-map", |moment| &moment.e2e));
+    }
     found
 }
 
-fn rates(course: &Course) -> Figure {
+fn rates(course: &Course, x: &Axis) -> Figure {
     let per_s = 1.0 / course.step().as_s_f64();
     let lines = [
         line(course, "due", 0, |moment| float(moment.due) * per_s),
         line(course, "done", 1, |moment| float(moment.done) * per_s),
         line(course, "failed", 3, |moment| float(moment.failed) * per_s),
     ];
-    figure(course, "rates", "Requests per second", "requests/s", &lines)
+    figure(x, "rates", "Requests per second", "requests/s", &lines)
 }
 
-fn in_flight(course: &Course) -> Figure {
+fn in_flight(course: &Course, x: &Axis) -> Figure {
     let lines = [line(course, "", 0, |moment| moment.in_flight)];
-    figure(course, "in-flight", "Requests in flight", "requests", &lines)
+    figure(x, "in-flight", "Requests in flight", "requests", &lines)
 }
 
-fn tokens(course: &Course) -> Figure {
+fn tokens(course: &Course, x: &Axis) -> Figure {
     let per_s = 1.0 / course.step().as_s_f64();
     let lines = [line(course, "", 1, |moment| moment.tokens * per_s)];
-    figure(course, "tokens", "Output tokens per second", "tokens/s", &lines)
+    figure(x, "tokens", "Output tokens per second", "tokens/s", &lines)
 }
 
-fn ttft(course: &Course) -> Option<Figure> {
+fn ttft(course: &Course, x: &Axis) -> Option<Figure> {
     let quantile = |q: f64| {
         let points =
             course.moments().iter().enumerate().filter_map(move |(nth, moment)| {
@@ -65,10 +74,10 @@ fn ttft(course: &Course) -> Option<Figure> {
         "By when requests were due, in steps of {}; p99 of few is their worst.",
         time(course.step().as_ns())
     );
-    Some(Figure::new("ttft-course", "TTFT over time", &note, &seconds(course), &y, &lines))
+    Some(Figure::new("ttft-course", "TTFT over time", &note, x, &y, &lines))
 }
 
-fn lateness(course: &Course) -> Figure {
+fn lateness(course: &Course, x: &Axis) -> Figure {
     let ns = |span: Span| span.as_s_f64() * 1e9;
     let line = line(course, "", 3, |moment| moment.lateness_max.map_or(0.0, ns).max(0.0));
     let values: Vec<f64> = match &line {
@@ -77,11 +86,17 @@ fn lateness(course: &Course) -> Figure {
     };
     let y = Axis::linear("longest lateness", values, time_label);
     let note = "How late this client began requests: what the server cannot be blamed for.";
-    Figure::new("lateness-course", "Lateness over time", note, &seconds(course), &y, &[line])
+    Figure::new("lateness-course", "Lateness over time", note, x, &y, &[line])
 }
 
 /// How many requests had which latency when: the darker, the more.
-fn map(course: &Course, title: &str, name: &str, of: impl Fn(&Moment) -> &Histogram) -> Option<Figure> {
+fn map(
+    course: &Course,
+    x: &Axis,
+    title: &str,
+    name: &str,
+    of: impl Fn(&Moment) -> &Histogram,
+) -> Option<Figure> {
     let ends = |pick: fn(&Histogram) -> Option<u64>| {
         course.moments().iter().filter_map(|m| pick(of(m))).map(float).collect::<Vec<_>>()
     };
@@ -117,7 +132,7 @@ fn map(course: &Course, title: &str, name: &str, of: impl Fn(&Moment) -> &Histog
         name,
         &title,
         "Each cell counts requests by when they were due: the stronger, the more.",
-        &seconds(course),
+        x,
         &y,
         &drawn,
     ))
@@ -128,13 +143,13 @@ fn row_of(place: f64) -> usize {
     place.clamp(0.0, f64::from(ROWS - 1)) as usize
 }
 
-fn figure(course: &Course, name: &str, title: &str, unit: &str, lines: &[Drawn]) -> Figure {
+fn figure(x: &Axis, name: &str, title: &str, unit: &str, lines: &[Drawn]) -> Figure {
     let values = lines.iter().flat_map(|line| match line {
         Drawn::Line { points, .. } => points.iter().map(|(_, y)| *y).collect(),
         _ => Vec::new(),
     });
     let y = Axis::linear(unit, values, number_label);
-    Figure::new(name, title, "", &seconds(course), &y, lines)
+    Figure::new(name, title, "", x, &y, lines)
 }
 
 fn line(course: &Course, name: &str, colour: usize, of: impl Fn(&Moment) -> f64) -> Drawn {
@@ -146,9 +161,9 @@ fn named(name: &str, colour: usize, points: Vec<(f64, f64)>) -> Drawn {
     Drawn::Line { name: name.into(), colour: Colour::Series(colour), dashed: false, points }
 }
 
-fn seconds(course: &Course) -> Axis {
-    let end = float(course.moments().len() as u64) * course.step().as_s_f64();
-    Axis::linear("seconds from the run's start", [0.0, end], number_label)
+/// Where it ends, in seconds from the run's start.
+fn end(course: &Course) -> f64 {
+    float(course.moments().len() as u64) * course.step().as_s_f64()
 }
 
 fn middle(course: &Course, nth: usize) -> f64 {

@@ -4,6 +4,7 @@
 
 mod audit;
 mod axis;
+mod busy;
 mod chart;
 mod course;
 mod curves;

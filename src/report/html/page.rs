@@ -78,6 +78,7 @@ fn single(told: &Told) -> Markup {
         header {
             h1 { (summary.target.model) " at " (summary.target.url) }
             p.note { (about(told)) }
+            @for note in &told.notes { p.note { (note) } }
             (verdicts(told))
             (tables::headline(told))
         }
@@ -103,6 +104,7 @@ fn beside(told: &[Told]) -> Markup {
         @for run in told {
             h2 { (run.name) }
             p.note { (run.summary.target.model) " at " (run.summary.target.url) "; " (about(run)) }
+            @for note in &run.notes { p.note { (note) } }
             (verdicts(run))
             (tables::headline(run))
         }

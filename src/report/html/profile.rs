@@ -123,17 +123,18 @@ fn throughput(profiles: &[Profile], x: &Axis) -> Figure {
         }
     }
     let y = Axis::linear("requests/s", values(&drawn), number_label);
-    let note = note(profiles, open.then_some("Whiskers: 95 % intervals."));
+    let note = note(profiles, &drawn, "");
     Figure::new("throughput-profile", "Throughput against load", &note, x, &y, &drawn)
 }
 
 fn latency(profiles: &[Profile], x: &Axis, nth: usize) -> Option<Figure> {
     let (title, name) = LATENCIES[nth];
     let alone = profiles.len() == 1;
-    let mut drawn = Vec::new();
+    let (mut drawn, mut gaps) = (Vec::new(), false);
     for (number, profile) in profiles.iter().enumerate() {
         for (quantile, words) in QUANTILES.iter().enumerate() {
             let found = series(profile, |load| load.latencies[nth][quantile]);
+            gaps |= found.has_gaps();
             if found.is_empty() {
                 continue;
             }
@@ -149,7 +150,8 @@ fn latency(profiles: &[Profile], x: &Axis, nth: usize) -> Option<Figure> {
         return None;
     }
     let y = Axis::logarithmic(title, values(&drawn), time_label);
-    let note = note(profiles, Some("Whiskers: 95 % intervals. What too few requests tell is left out."));
+    let left_out = if gaps { "What too few requests tell is left out." } else { "" };
+    let note = note(profiles, &drawn, left_out);
     if alone {
         drawn.splice(0..0, profiles[0].limits.clone());
     }
@@ -260,6 +262,10 @@ impl Series {
     fn is_empty(&self) -> bool {
         self.0.iter().all(|seen| seen.point.is_none())
     }
+
+    fn has_gaps(&self) -> bool {
+        self.0.iter().any(|seen| seen.point.is_none())
+    }
 }
 
 fn series(profile: &Profile, of: impl Fn(&Load) -> Option<Value>) -> Series {
@@ -299,10 +305,21 @@ fn values(drawn: &[Drawn]) -> Vec<f64> {
     drawn.iter().flat_map(of).collect()
 }
 
-fn note(profiles: &[Profile], usual: Option<&str>) -> String {
+/// What is to be known of the marks that are drawn, and of those that are not.
+fn note(profiles: &[Profile], drawn: &[Drawn], left_out: &str) -> String {
     let rings = profiles.iter().flat_map(|one| &one.points).any(|load| load.invalid);
-    let rings = rings.then_some("Rings: INVALID, our own side cannot be trusted there.");
-    usual.into_iter().chain(rings).collect::<Vec<_>>().join(" ")
+    let rings = if rings { "Rings: INVALID, our own side cannot be trusted there." } else { "" };
+    let parts = [whiskers(drawn), left_out, rings].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// What whiskers are, where some are drawn.
+pub(super) fn whiskers(drawn: &[Drawn]) -> &'static str {
+    let has_some = |one: &Drawn| match one {
+        Drawn::Points { points, .. } => points.iter().any(|point| point.interval.is_some()),
+        _ => false,
+    };
+    if drawn.iter().any(has_some) { "Whiskers: 95 % intervals." } else { "" }
 }
 
 fn top(value: Value) -> f64 {

@@ -3,7 +3,7 @@
 use super::figure::Figure;
 use super::page::{document, grid};
 use super::told::ToldSweep;
-use super::{profile, trials};
+use super::{audit, profile, trials};
 use crate::report::figures::{self, UNDEFINED, count, maybe_time, percent, rate, whole_rate};
 use crate::report::{Sweep, SweepTrial, per_user, share};
 use crate::search::{Ended, Limit, Offer, Purpose, Trust};
@@ -95,6 +95,7 @@ fn found(sweep: &Sweep) -> Markup {
         @if !sentence.is_empty() { p.sentence { (sentence) } }
         @if let Some(words) = sweep.mlperf_words() { p { (words) } }
         @if !ending.is_empty() { p class=(verdict.name()) { (ending) } }
+        @if let Some(trial) = sweep.untrusted() { p { (trial.dir) ":" } (audit::reasons(&trial.reasons)) }
     }
 }
 

@@ -13,7 +13,7 @@ fn told(name: &str) -> Told {
     let mut summary = Summary::default();
     summary.target.url = "http://server.example:8000/<script>".into();
     summary.target.model = "a \"model\" & <more>".into();
-    Told { name: name.into(), summary, curves: curves.into(), course: None }
+    Told { name: name.into(), summary, curves: curves.into(), course: None, notes: Vec::new() }
 }
 
 #[test]
@@ -65,10 +65,80 @@ fn a_run_that_found_nothing_has_a_page_too() {
         summary: Summary::default(),
         curves: vec![Curve { metric: Metric::Ttft, values: Histogram::published() }],
         course: Some(Course::new(Instant::ZERO, Span::ZERO)),
+        notes: Vec::new(),
     };
     let page = page(&[nothing]);
     assert!(page.contains("</html>"));
     assert!(!page.contains("<svg"));
+}
+
+/// A run whose shards were busy so much in each half second.
+fn busy(shards: &[&[f64]]) -> Told {
+    use crate::report::{BusyOverTime, ShardAudit};
+    let shard = |(nth, rho): (usize, &&[f64])| ShardAudit {
+        shard: nth as u64,
+        over_time: BusyOverTime { step_ns: 500_000_000, rho_busy: rho.to_vec() },
+        ..ShardAudit::default()
+    };
+    let mut one = told("one");
+    one.summary.client.shards = shards.iter().enumerate().map(shard).collect();
+    one
+}
+
+fn of_shards(told: Told) -> Option<Figure> {
+    figures(&[told]).into_iter().find(|figure| figure.name == "rho-course")
+}
+
+#[test]
+fn how_busy_each_shard_was_is_drawn_without_any_row_too() {
+    use crate::report::{Check, Good, Unit, Verdict};
+    let mut one = busy(&[&[0.1, 0.2, 0.95], &[0.1, 0.1]]);
+    one.summary.client.checks = vec![Check {
+        name: "rho_busy".into(),
+        verdict: Verdict::Valid,
+        value: Some(0.4),
+        unit: Unit::Ratio,
+        good: Good::AtMost,
+        valid: Some(0.45),
+        invalid: Some(0.85),
+    }];
+    let page = page(std::slice::from_ref(&one));
+    assert_eq!(page.matches("Over time").count(), 1);
+    for words in [
+        "</span>shard 0</li>",
+        "</span>shard 1</li>",
+        "0.3: what --shards auto keeps to",
+        "0.45: valid up to here",
+        "0.85: invalid above",
+        "in stretches of 500 ms",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    let svg = of_shards(one).unwrap().svg;
+    for shard in 0..2 {
+        assert_eq!(svg.matches(&format!("stroke=\"var(--series-{shard})\"")).count(), 1, "{svg}");
+    }
+    assert!(svg.contains("1.5"), "the axis holds the whole of it: {svg}");
+}
+
+#[test]
+fn shards_that_kept_no_course_have_no_line() {
+    assert!(of_shards(busy(&[])).is_none());
+    assert!(of_shards(busy(&[&[], &[0.5]])).is_none());
+    let broken = busy(&[&[0.5, 0.5]]);
+    let with_step = |step_ns| {
+        let mut told = broken.clone();
+        told.summary.client.shards[0].over_time.step_ns = step_ns;
+        of_shards(told)
+    };
+    assert!(with_step(0).is_none() && with_step(i64::MIN).is_none() && with_step(i64::MAX).is_some());
+}
+
+#[test]
+fn many_shards_are_counted_and_not_named() {
+    let many: Vec<&[f64]> = vec![&[0.5, 0.25]; 40];
+    let page = page(&[busy(&many)]);
+    assert!(page.contains("One line for each of 40 shards.") && !page.contains("</span>shard 7</li>"));
 }
 
 #[test]

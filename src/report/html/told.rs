@@ -15,6 +15,8 @@ pub struct Told {
     pub curves: Vec<Curve>,
     /// What happened when, where every request has a row.
     pub course: Option<Course>,
+    /// What of its files could not be read.
+    pub notes: Vec<String>,
 }
 
 /// One sweep.

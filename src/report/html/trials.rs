@@ -3,24 +3,30 @@
 use super::axis::{Axis, number_label};
 use super::chart::{Colour, Drawn, Point};
 use super::figure::Figure;
-use super::profile::{Load, Profile, Value};
+use super::profile::{Load, Profile, Value, whiskers};
 use crate::report::{Sweep, SweepTrial};
 use crate::search::{Ended, Limit, Offer, Purpose, Trust};
 
-/// The profile of a sweep's trials; `name` beside others.
+/// The profile of a sweep's trials; `name` beside others. A search that came no further than its closed loops has theirs.
 pub(super) fn profile(sweep: &Sweep, name: &str) -> Profile {
+    let purposes = || sweep.trials.iter().map(|trial| trial.trial.ask.purpose);
+    let usual = [Purpose::Level, Purpose::Profile];
+    let wanted =
+        if purposes().any(|purpose| usual.contains(&purpose)) { &usual[..] } else { &[Purpose::Ladder] };
+    let joined = if wanted.contains(&Purpose::Profile) { Purpose::Profile } else { Purpose::Ladder };
     let closed = sweep
         .trials
         .iter()
-        .filter(|trial| trial.trial.ask.purpose == Purpose::Profile)
+        .filter(|trial| trial.trial.ask.purpose == joined)
         .any(|trial| matches!(trial.trial.ask.offer, Offer::Slots(_)));
     // Beyond the limit latencies are those of a queue that grows: its throughput alone is told, as the limit.
     let drawn = |trial: &&SweepTrial| {
         let (ask, outcome) = (&trial.trial.ask, &trial.trial.outcome);
         matches!(ask.offer, Offer::Slots(_)) == closed
-            && matches!(ask.purpose, Purpose::Level | Purpose::Profile)
+            && wanted.contains(&ask.purpose)
             && outcome.ended == Ended::Whole
     };
+    let load = |trial| load(trial, joined);
     let mut points: Vec<Load> = sweep.trials.iter().filter(drawn).map(load).collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
     Profile {
@@ -47,7 +53,7 @@ fn limits(sweep: &Sweep) -> Vec<Drawn> {
     marks.into_iter().flatten().collect()
 }
 
-fn load(trial: &SweepTrial) -> Load {
+fn load(trial: &SweepTrial, joined: Purpose) -> Load {
     let outcome = &trial.trial.outcome;
     let shown = |metric: &str| outcome.shown(metric);
     let quantiles = |metric: &str| {
@@ -61,7 +67,7 @@ fn load(trial: &SweepTrial) -> Load {
     };
     Load {
         at: offered(trial),
-        joined: trial.trial.ask.purpose == Purpose::Profile,
+        joined: trial.trial.ask.purpose == joined,
         invalid: outcome.client == Trust::Invalid,
         done: Some(Value { value: outcome.completed_per_s(), interval: Some(outcome.completed_interval()) }),
         good: outcome.goodput_per_s,
@@ -88,7 +94,9 @@ pub(super) fn ladder(sweep: &Sweep) -> Option<Figure> {
             }
         })
         .collect();
-    if rungs.len() < 2 {
+    // What came no further than its closed loops has them as its profile.
+    let is_profile = profile(sweep, "").points.iter().map(|load| load.at).eq(rungs.iter().map(|rung| rung.x));
+    if rungs.len() < 2 || (is_profile && sweep.found.usl.is_none()) {
         return None;
     }
     let x = Axis::logarithmic("requests in flight", rungs.iter().map(|rung| rung.x), number_label);
@@ -106,8 +114,8 @@ pub(super) fn ladder(sweep: &Sweep) -> Option<Figure> {
     let line = points.iter().filter(|point| !point.hollow).map(|point| (point.x, point.y)).collect();
     drawn.push(Drawn::Line { name: String::new(), colour: Colour::Series(0), dashed: false, points: line });
     drawn.push(Drawn::Points { name: String::new(), colour: Colour::Series(0), points });
-    let note = "What so many requests at once achieve: twice as many gain nothing at the end.";
-    Some(Figure::new("closed-loops", "Closed loops", note, &x, &y, &drawn))
+    let note = ["What so many requests at once achieve.", whiskers(&drawn)].join(" ");
+    Some(Figure::new("closed-loops", "Closed loops", note.trim_end(), &x, &y, &drawn))
 }
 
 fn offered(trial: &SweepTrial) -> f64 {

@@ -4,7 +4,7 @@ use super::page::{Look, Page};
 use super::table::Table;
 use super::verdict::client_look as look;
 use crate::report::figures::{UNDEFINED, count, maybe_time, percent, plain, time, whole_rate};
-use crate::report::{Check, Client, Good, LostTurns, ShardAudit, Surroundings, Tls, Unit, Wait};
+use crate::report::{Check, Client, Good, LostTurns, Reason, ShardAudit, Surroundings, Tls, Unit, Wait};
 use std::fmt;
 
 /// Shards shown without being asked for more, busiest first.
@@ -19,12 +19,7 @@ pub(super) fn write(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt:
         if bounds.is_empty() { String::new() } else { format!(" (bias of p99: {})", bounds.join(", ")) };
     let verdict = client.verdict.name().to_uppercase();
     page.paragraph(look(client.verdict), "Client  ", &format!("{verdict}{bias}"))?;
-    for reason in &client.reasons {
-        page.paragraph(look(reason.verdict), &format!("  {}: ", reason.verdict.name()), &reason.words)?;
-        if !reason.remedy.is_empty() {
-            page.paragraph(Look::Plain, "    remedy: ", &reason.remedy)?;
-        }
-    }
+    reasons(&client.reasons, page)?;
     for caveat in &client.caveats {
         page.paragraph(Look::Plain, "  note: ", caveat)?;
     }
@@ -36,6 +31,17 @@ pub(super) fn write(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt:
     shards(client, verbose, page)?;
     if verbose {
         jobs(client, page)?;
+    }
+    Ok(())
+}
+
+/// Each reason with what to do about it.
+pub(super) fn reasons(reasons: &[Reason], page: &mut Page<'_>) -> fmt::Result {
+    for reason in reasons {
+        page.paragraph(look(reason.verdict), &format!("  {}: ", reason.verdict.name()), &reason.words)?;
+        if !reason.remedy.is_empty() {
+            page.paragraph(Look::Plain, "    remedy: ", &reason.remedy)?;
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! It prints what a [`Summary`] holds, so that a run and `report` on its directory print the same; it computes no figure.
 
 mod baseline;
+mod beside;
 mod blame;
 mod client;
 mod failures;

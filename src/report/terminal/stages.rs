@@ -1,9 +1,8 @@
 //! The stages of a run beside each other; what follows on the page is all of them together.
 
-use super::latency::quantile;
+use super::beside;
 use super::page::Page;
-use super::table::Table;
-use crate::report::figures::{UNDEFINED, count, rate, whole_rate};
+use crate::report::figures::{UNDEFINED, count, rate};
 use crate::report::{Distribution, Quantile, Stage, Summary};
 use std::fmt;
 
@@ -11,19 +10,7 @@ use std::fmt;
 const LONGEST_NAME: usize = 16;
 
 pub(super) fn write(summary: &Summary, page: &mut Page<'_>) -> fmt::Result {
-    let mut table = Table::new(&[
-        ("Stage", 0),
-        ("asked/s", 4),
-        ("sent/s", 0),
-        ("done/s", 0),
-        ("failed", 1),
-        ("TTFT p50", 3),
-        ("TTFT p99", 0),
-        ("ITL p99", 2),
-        ("E2E p99", 5),
-        ("tokens/s", 6),
-        ("server", 0),
-    ]);
+    let mut table = beside::table([("Stage", 0), ("asked/s", 4), ("sent/s", 0), ("done/s", 0)]);
     for (nth, stage) in summary.stages.iter().enumerate() {
         table.row(row(nth, stage));
     }
@@ -41,9 +28,9 @@ pub(super) fn has_gaps(summary: &Summary) -> bool {
 }
 
 fn row(number: usize, stage: &Stage) -> Vec<String> {
-    let (load, latency) = (&stage.section.load, &stage.section.latency);
+    let load = &stage.section.load;
     let cut: String = stage.name.chars().take(LONGEST_NAME).collect();
-    vec![
+    let first = [
         // Readers count from one, as everywhere on the page.
         if stage.name == number.to_string() { (number + 1).to_string() } else { cut },
         load.requested_rate.map_or_else(
@@ -52,16 +39,6 @@ fn row(number: usize, stage: &Stage) -> Vec<String> {
         ),
         rate(load.sent_rate),
         rate(load.achieved_rate),
-        count(load.failed),
-        quantile(&latency.ttft_ns, Quantile::P50),
-        quantile(&latency.ttft_ns, Quantile::P99),
-        quantile(&latency.itl_ns, Quantile::P99),
-        quantile(&latency.e2e_ns, Quantile::P99),
-        whole_rate(stage.section.throughput.output_tokens_per_s),
-        match stage.server.kept_up {
-            Some(true) => "kept up".into(),
-            Some(false) => "fell behind".into(),
-            None => UNDEFINED.into(),
-        },
-    ]
+    ];
+    beside::row(first, &stage.section, &stage.server)
 }

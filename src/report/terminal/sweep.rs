@@ -1,5 +1,6 @@
 //! A sweep on the terminal: the profile as a table with a small chart, the limits, the one sentence.
 
+use super::client;
 use super::page::{Look, Page, Style};
 use super::table::Table;
 use crate::report::figures::{UNDEFINED, maybe_time, percent, rate, whole_rate};
@@ -61,6 +62,10 @@ fn write(sweep: &Sweep, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
     };
     if !words.is_empty() {
         page.paragraph(look, "", &words)?;
+    }
+    if let Some(trial) = sweep.untrusted() {
+        page.line(Look::Plain, &format!("{}:", trial.dir))?;
+        client::reasons(&trial.reasons, page)?;
     }
     Ok(())
 }

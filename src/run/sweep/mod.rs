@@ -18,7 +18,7 @@ use super::{Interrupts, Prepared, RunError, Scene, Screen, directory, measure, n
 use crate::clock;
 use crate::host::Facts;
 use crate::plan::{Endpoint, Goal, Level, SweepPlan};
-use crate::report::{self, Sweep, SweepTrial, html};
+use crate::report::{self, Reason, Sweep, SweepTrial, Verdict, html};
 use crate::search::{Ask, End, Ended, Lengths, Next, Offer, Outcome, Purpose, lost_from};
 use crate::store::Results;
 use crate::time::{Instant, Span, format_span};
@@ -76,7 +76,10 @@ pub fn sweep<W: Write + Send + 'static>(
         rest,
         limited_by: earlier.as_ref().and_then(|sweep| sweep.limited_by.clone()),
         course,
-        dirs: made.iter().map(|trial| trial.dir.clone()).collect(),
+        left: made
+            .iter()
+            .map(|trial| Left { dir: trial.dir.clone(), reasons: trial.reasons.clone() })
+            .collect(),
         config: toml::from_str(&config).expect("what a plan writes is TOML"),
         because,
         crossed: None,
@@ -123,6 +126,14 @@ pub fn sweep<W: Write + Send + 'static>(
     Ok(Swept { sweep, dir: story.results.dir().to_path_buf(), failures: story.failures })
 }
 
+/// What a trial leaves beside its outcome.
+struct Left {
+    /// Its directory, below that of the sweep.
+    dir: String,
+    /// Why our own side could not be trusted, if it could not.
+    reasons: Vec<Reason>,
+}
+
 /// A sweep under way.
 struct Story {
     plan: SweepPlan,
@@ -138,8 +149,8 @@ struct Story {
     crossed: Option<String>,
     /// What the server said of itself under overload.
     limited_by: Option<String>,
-    /// The directory of each trial, below that of the sweep.
-    dirs: Vec<String>,
+    /// What each trial left beside its outcome.
+    left: Vec<Left>,
     results: Results,
     begun: Instant,
     begun_unix_ns: u64,
@@ -156,7 +167,7 @@ impl Story {
         interrupts: &Interrupts,
         screen: Screen<impl Write + Send + 'static>,
     ) -> Result<Outcome, RunError> {
-        let nth = u32::try_from(self.dirs.len()).expect("few trials");
+        let nth = u32::try_from(self.left.len()).expect("few trials");
         let name_of = format!("trials/{nth:03}");
         let dir = self.results.dir().join(&name_of);
         let level = match ask.offer {
@@ -184,7 +195,9 @@ impl Story {
         let scene = Scene { plan: &plan, id, target: &target, host, results: &results };
         let done = measure(scene, None, interrupts, screen, &cut)?;
         self.limited_by = limit.into_inner().flatten().or(self.limited_by.take());
-        self.dirs.push(name_of);
+        let is_reason = |reason: &Reason| reason.verdict == Verdict::Invalid;
+        let reasons = done.summary.client.reasons.iter().filter(|reason| is_reason(reason)).cloned();
+        self.left.push(Left { dir: name_of, reasons: reasons.collect() });
         self.failures.extend(done.failures);
         self.crossed = done.findings.total.aborts.clone();
         let ended = if self.has_failed(&done.summary) {
@@ -209,7 +222,7 @@ impl Story {
 
     /// What there is to say of an end that a trial brought.
     fn why(&self, end: End) -> Option<String> {
-        let (trial, dir) = (self.course.trials().last()?, self.dirs.last()?);
+        let (trial, Left { dir, .. }) = (self.course.trials().last()?, self.left.last()?);
         match end {
             End::TargetFailed => {
                 let all = trial.outcome.failed + trial.outcome.succeeded;
@@ -243,16 +256,18 @@ impl Story {
     /// Writes what is known by now.
     fn write(&self, end: Option<End>, why: Option<String>) -> Result<Sweep, RunError> {
         let judgements = self.course.judgements();
-        let trials = self.course.trials().iter().zip(&self.dirs).enumerate().map(|(number, (trial, dir))| {
-            SweepTrial {
-                dir: dir.clone(),
-                judgement: judgements
-                    .iter()
-                    .find(|(nth, _)| *nth == number)
-                    .map(|(_, words)| (*words).to_owned()),
-                trial: trial.clone(),
-            }
-        });
+        let trials =
+            self.course.trials().iter().zip(&self.left).enumerate().map(|(number, (trial, left))| {
+                SweepTrial {
+                    dir: left.dir.clone(),
+                    reasons: left.reasons.clone(),
+                    judgement: judgements
+                        .iter()
+                        .find(|(nth, _)| *nth == number)
+                        .map(|(_, words)| (*words).to_owned()),
+                    trial: trial.clone(),
+                }
+            });
         let urls: Vec<String> = self.plan.plan.target.endpoints.iter().map(Endpoint::url).collect();
         let mlperf = match &self.plan.goal {
             Goal::Limits { mlperf, .. } => mlperf.clone(),

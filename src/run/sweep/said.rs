@@ -46,7 +46,7 @@ impl Story {
 
     /// What the latest trial came to, in one line.
     pub(super) fn line(&self) -> String {
-        let (Some(trial), Some(dir)) = (self.course.trials().last(), self.dirs.last()) else {
+        let (Some(trial), Some(left)) = (self.course.trials().last(), self.left.last()) else {
             return String::new();
         };
         let offer = match trial.ask.offer {
@@ -70,7 +70,8 @@ impl Story {
         }
         if outcome.client == Trust::Invalid {
             let why = if matches!(self.plan.goal, Goal::Limits { .. }) { ", no evidence" } else { "" };
-            words.push(format!("INVALID: our own side cannot be trusted{why}"));
+            let first = left.reasons.first().map_or(String::new(), |first| format!(": {}", first.words));
+            words.push(format!("INVALID: our own side cannot be trusted{why}{first}"));
         }
         if let (Purpose::Level, Some(rate), false) =
             (ask.purpose, ask.offer.rate(), outcome.in_flight.is_empty())
@@ -82,7 +83,7 @@ impl Story {
                 format!("an overload of {share:.1} % would have been seen")
             });
         }
-        format!("{dir}: {purpose}, {offer} over {}: {}", seconds(ask.window), words.join(", "))
+        format!("{}: {purpose}, {offer} over {}: {}", left.dir, seconds(ask.window), words.join(", "))
     }
 }
 
