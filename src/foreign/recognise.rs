@@ -26,8 +26,8 @@ pub const KNOWN: [Known; 14] = [
     Known { tool: "k6 1.1", file: "the data of handleSummary as JSON" },
     Known { tool: "k6 1.8", file: "--new-machine-readable-summary, exported or by handleSummary" },
     Known {
-        tool: "vLLM 0.33 (Python client)",
-        file: "vllm bench serve --save-result, with or without --save-detailed",
+        tool: "vLLM 0.33",
+        file: "vllm bench serve --save-result, with or without --save-detailed, Python and Rust client",
     },
     Known { tool: "SGLang 0.5.23", file: "bench_serving --output-file (JSON lines), Python and Rust client" },
     Known { tool: "AIPerf 0.13", file: "profile_export_aiperf.json" },
@@ -84,8 +84,7 @@ impl std::error::Error for ForeignError {}
 type Sight = (fn(&Value) -> bool, &'static str);
 
 /// What is known of by sight, and not read.
-const NOT_READ: [Sight; 5] = [
-    (vllm::is_rust, "it looks like vllm-bench (Rust), whose results are not read: no real one was at hand"),
+const NOT_READ: [Sight; 4] = [
     (is_genai_perf, "it looks like GenAI-Perf, whose results are not read: no real one was at hand"),
     (is_llm_perf, "it looks like llm-perf, whose results are not read"),
     (is_benchmarker, "it looks like inference-benchmarker, whose results are not read"),

@@ -1,10 +1,10 @@
 //! SGLang: the lines of `bench_serving --output-file`, one for each run.
 //!
-//! Known from SGLang 0.5.23, its Python client and its Rust client. It must not line up latencies of the Rust client: what
-//! they begin and end with was not read.
+//! Known from SGLang 0.5.23, its Python client and its Rust client. It must not take their TPOT for ours: it ends with the
+//! response.
 
 use super::ForeignError;
-use super::bench_serving::{RATE, keep_apart, rates, statistics};
+use super::bench_serving::{RATE, rates, statistics};
 use super::field::Field;
 use super::quantity::Quantity;
 use super::reading::Reading;
@@ -17,7 +17,7 @@ const TPOT: &str =
     "(end of the response - first) / (tokens asked for - 1): the tokens of the answer are not counted";
 const E2E: &str =
     "ends with the last line of the response, [DONE] included; clock starts before the connection";
-const RUST: &str = "what the Rust client's clock begins and ends with was not read";
+const RUST_TTFT: &str = "to the first message with text; clock starts before a connection is taken";
 const EMPTY: &str = "an answer without text is counted as a success with a TTFT of 0";
 
 /// Whether a line is one of its results.
@@ -37,23 +37,15 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
 
     let of = |metric: &str| statistics(&root, metric);
     let (ttft, tpot, itl, e2e) = (of("ttft")?, of("tpot")?, of("itl")?, of("e2e_latency")?);
-    if is_rust {
-        let latencies = [
-            ("ttft", Quantity::Ttft, ttft),
-            ("tpot", Quantity::Tpot, tpot),
-            ("itl", Quantity::Itl, itl),
-            ("e2e_latency", Quantity::E2eDone, e2e),
-        ];
-        keep_apart(&mut reading, latencies, RUST);
-        return Ok(reading);
-    }
-    reading.distribution(Quantity::Ttft, ttft, TTFT);
+    reading.distribution(Quantity::Ttft, ttft, if is_rust { RUST_TTFT } else { TTFT });
     reading.keep_apart("tpot", Quantity::Tpot, tpot, TPOT);
     match root.get("backend").and_then(|backend| backend.as_text()) {
         Some("sglang" | "sglang-native") => reading.keep_apart("itl", Quantity::Itl, itl, NATIVE_ITL),
         _ => reading.distribution(Quantity::Itl, itl, ITL),
     }
     reading.distribution(Quantity::E2eDone, e2e, E2E);
-    reading.notes.push(EMPTY.to_owned());
+    if !is_rust {
+        reading.notes.push(EMPTY.to_owned());
+    }
     Ok(reading)
 }

@@ -1,7 +1,7 @@
 //! vLLM: the result of `vllm bench serve --save-result`, with or without `--save-detailed`.
 //!
-//! Known from the Python client of vLLM 0.33.0. It must not read the Rust client's files (`vllm-bench`): no real one was
-//! at hand, and its first event and its clock start are others.
+//! Known from vLLM 0.33.0, its Python client and its Rust client. It must not take the two for one: where a chat opens with a
+//! message that has a role and no text, only the Rust client takes that for the first.
 
 use super::ForeignError;
 use super::bench_serving::{RATE, keep_apart, rates, statistics};
@@ -13,6 +13,8 @@ use serde_json::Value;
 const START: &str = "clock starts before the request's JSON is made and a connection is taken";
 const FIRST_CHOICE: &str =
     "with the completions API the first message with choices, even one whose text is empty: that is TTFE";
+const FIRST_OF_RUST: &str =
+    "the Rust client takes the first message with choices, a chat's opening one too: that is TTFE";
 const PER_MESSAGE: &str =
     "gaps between messages with choices, those without a token (role, finish) among them";
 const E2E: &str = "ends with the last message with choices; clock starts before a connection is taken";
@@ -27,15 +29,16 @@ pub(super) fn is(value: &Value) -> bool {
 }
 
 /// Whether it is the Rust client's: these keys are its own.
-pub(super) fn is_rust(value: &Value) -> bool {
-    is(value)
-        && ["max_model_len", "steady_state", "failed_requests"].iter().any(|key| value.get(key).is_some())
+fn is_rust(value: &Value) -> bool {
+    ["max_model_len", "steady_state", "failed_requests"].iter().any(|key| value.get(key).is_some())
 }
 
 /// Reads one.
 pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let root = Field::root(value, "vllm bench serve");
-    let mut reading = Reading::of(name, "vllm bench serve --save-result");
+    let is_rust = is_rust(value);
+    let client = if is_rust { ", Rust client" } else { "" };
+    let mut reading = Reading::of(name, format!("vllm bench serve --save-result{client}"));
     let backend = root.get("endpoint_type").or_else(|| root.get("backend")).and_then(|field| field.as_text());
 
     reading.counts(Some(root.need("completed")?.count()?), root.maybe_count("failed")?);
@@ -47,11 +50,12 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let of = |metric: &str| statistics(&root, metric);
     let (ttft, tpot, itl, e2e) = (of("ttft")?, of("tpot")?, of("itl")?, of("e2el")?);
     match backend {
-        Some("openai-chat") => reading.distribution(Quantity::Ttft, ttft, START),
-        Some("openai" | "vllm" | "openai-comp") => {
+        Some("openai-chat") if !is_rust => reading.distribution(Quantity::Ttft, ttft, START),
+        Some("openai" | "vllm" | "openai-comp" | "openai-chat") => {
             reading.distribution(Quantity::Ttfe, ttft, START);
             if reading.has(Quantity::Ttfe) {
-                reading.keep_apart("ttft", Quantity::Ttft, Vec::new(), FIRST_CHOICE);
+                let why = if is_rust { FIRST_OF_RUST } else { FIRST_CHOICE };
+                reading.keep_apart("ttft", Quantity::Ttft, Vec::new(), why);
             }
         }
         _ => {

@@ -5,7 +5,7 @@ use lowrho::foreign::{Comparison, ForeignError, Scope, read};
 use proptest::prelude::*;
 use serde_json::Value;
 
-const SAMPLES: [&str; 19] = [
+const SAMPLES: [&str; 20] = [
     "k6-1.1-export.json",
     "k6-1.1-handle.json",
     "k6-1.8-machine-full.json",
@@ -13,6 +13,7 @@ const SAMPLES: [&str; 19] = [
     "k6-2.2-export.json",
     "vllm-0.33.json",
     "vllm-0.33-detailed.json",
+    "vllm-rust-0.33.json",
     "sglang-0.5.23.jsonl",
     "sglang-rust-0.5.23.jsonl",
     "aiperf-0.13.json",
