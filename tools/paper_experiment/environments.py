@@ -177,11 +177,17 @@ class Environments:
                    "--disable-pip-version-check", *what])
 
     def make_tokenizer(self):
-        """A small byte-level BPE tokenizer, as a folder and as `local/tok` of a Hugging Face cache."""
+        """A small byte-level BPE tokenizer, as a folder and as `local/tok` of a Hugging Face cache.
+
+        Nothing is made where no environment could make it: then no client wants it.
+        """
         if os.path.exists(os.path.join(self.tokenizer, "tokenizer_config.json")):
             return
+        able = [name for name in ALL if (self.versions(name) or {}).get("tokenizers")]
+        if not able:
+            return
         os.makedirs(self.tokenizer, exist_ok=True)
-        self.train(os.path.join(self.tokenizer, "tokenizer.json"))
+        self.call([self.path(able[0], "bin/python"), "-c", TOKENIZER, os.path.join(self.tokenizer, "tokenizer.json")])
         config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 1 << 20, "eos_token": "<|end|>",
                   "bos_token": "<|end|>", "unk_token": "<|end|>", "pad_token": "<|pad|>",
                   "chat_template": "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"}
@@ -194,13 +200,6 @@ class Environments:
         os.makedirs(os.path.join(cached, "refs"), exist_ok=True)
         with open(os.path.join(cached, "refs", "main"), "w", encoding="utf-8") as file:
             file.write(REVISION)
-
-    def train(self, path):
-        for name in ALL:
-            if (self.versions(name) or {}).get("tokenizers"):
-                self.call([self.path(name, "bin/python"), "-c", TOKENIZER, path])
-                return
-        raise Cannot("no environment holds the tokenizers package, with which a tokenizer is made")
 
     def call(self, argv):
         try:
