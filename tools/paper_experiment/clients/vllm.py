@@ -1,4 +1,4 @@
-"""`vllm bench serve`: vLLM's client in Python, one asyncio process; and its client in Rust, which no registry has."""
+"""`vllm bench serve`: vLLM's client in Python, one asyncio process, and the one in Rust that is in the same wheel."""
 
 from ..client import Client, Command, Reported, load_json, one
 
@@ -21,6 +21,10 @@ def command(load, place, _high):
     return Command([place.program, "bench", "serve", "--backend", "openai", *options(load, place)])
 
 
+def rust(load, place, high):
+    return Command(command(load, place, high).argv, {"VLLM_USE_RUST_BENCH": "1"})
+
+
 def read(folder, _stdout):
     found = load_json(folder, RESULT)
     return Reported(
@@ -35,5 +39,7 @@ CLIENT = Client(
     ttft="first event with choices",
 )
 
-RUST = Client(name="vllm-rust", title="vllm-bench (vLLM's Rust client)", environment=None,
-              missing="in no wheel and no registry; it is built from vLLM's repository")
+RUST = Client(
+    name="vllm-rust", title="vLLM bench serve, Rust", environment="vllm", command=rust, read=read,
+    ttft="first event with choices",
+)
