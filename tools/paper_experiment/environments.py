@@ -17,11 +17,10 @@ TORCH = "torch==2.14.0"
 
 # What only a GPU, or a server, needs: the packages want them all at install, and their clients never import them.
 SERVING = (
-    r"torch(vision|audio|ao|codec|-.*)?", r"nvidia-.*", r"cuda-.*", r"flashinfer.*", r"flash-.*", r"triton.*", r"xgrammar",
-    r"outlines.*", r"opencv.*", r"ray", r"numba", r"xformers", r"lm-format-enforcer", r"tilelang", r"quack-.*", r"nixl.*",
-    r"apache-tvm.*", r"sgl?-.*", r"sglang-.*", r"humming-.*", r"fastsafetensors", r"decord.*", r"mooncake.*", r"timm", r"tokenspeed.*",
-    r"deep-?gemm.*", r"mistral-common", r"llguidance", r"helion", r"runai-.*", r"smg-.*", r"grpcio.*", r"soundfile", r"av",
-    r"watchfiles", r"modelscope", r"compressed-tensors", r"gguf", r"depyf", r"openai-harmony", r"model-hosting.*", r"torch_.*",
+    r"torch(vision|audio|ao|codec|-.*)?", r"nvidia-.*", r"cuda-.*", r"flashinfer.*", r"flash-.*", r"triton.*", r"opencv.*", r"ray",
+    r"numba", r"xformers", r"tilelang", r"quack-.*", r"nixl.*", r"nvshmem.*", r"nvtx", r"pynvvideocodec", r"humming-.*", r"py-spy",
+    r"sgl-.*", r"sglang-.*", r"smg-.*", r"tokenspeed-.*", r"fastsafetensors", r"instanttensor", r"kernels", r"deepseek-.*",
+    r"tml-.*", r"modelscope", r"timm", r"soundfile", r"blobfile", r"outlines", r"ipython",
 )
 
 
@@ -41,7 +40,7 @@ class Environment:
 ALL = {
     "vllm": Environment(("vllm==0.33.0",), "bin/vllm", bare=True, torch=True),
     "sglang": Environment(("sglang==0.5.23",), "bin/python", bare=True, torch=True,
-                          more=("aiohttp", "numpy", "requests", "tqdm", "transformers", "pydantic", "pillow")),
+                          more=("torchvision==0.29.0", "loguru")),
     "aiperf": Environment(("aiperf==0.13.0",), "bin/aiperf"),
     "genai-perf": Environment(("genai-perf==0.0.16",), "bin/genai-perf"),
     "guidellm": Environment(("guidellm==0.8.1",), "bin/guidellm", bare=True, torch=True),

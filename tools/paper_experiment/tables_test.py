@@ -128,9 +128,9 @@ class Cells(unittest.TestCase):
 
 class Serving(unittest.TestCase):
     def test_what_only_a_server_needs_is_told_from_what_a_client_needs(self):
-        for name in ("torch", "torchvision", "nvidia_cublas-cu12", "flashinfer-python", "xgrammar", "opencv-python-headless"):
+        for name in ("torch", "torchvision", "nvidia_cublas-cu12", "flashinfer-python", "sglang-kernel", "opencv-python-headless"):
             self.assertTrue(environments.serving(name), name)
-        for name in ("aiohttp", "transformers", "tokenizers", "numpy", "openai", "tqdm", "pydantic", "ray-something"):
+        for name in ("aiohttp", "transformers", "tokenizers", "numpy", "openai", "tqdm", "xgrammar", "ray-something"):
             self.assertFalse(environments.serving(name), name)
 
 
