@@ -4,7 +4,9 @@ import contextlib
 import datetime
 import json
 import os
+import platform
 import re
+import subprocess
 import tempfile
 from dataclasses import asdict, dataclass
 
@@ -51,12 +53,26 @@ class Bench:
     def program(self, client):
         if client.name in self.options.programs:
             return self.options.programs[client.name]
+        if client.environment is None:
+            raise Cannot(client.missing or "no program")
         if client.environment == "lowrho":
             return os.path.abspath(self.options.lowrho)
         if self.made.versions(client.environment) is None:
             why = self.made.why_not(client.environment)
             raise Cannot(f"could not be installed: {why}" if why else "not installed (--install)")
         return self.made.path(client.environment, environments.ALL[client.environment].program)
+
+    def version(self, client):
+        """Of the client's own package, or what its program says; None where neither can be asked."""
+        if client.environment in environments.ALL and client.name not in self.options.programs:
+            return (self.made.versions(client.environment) or {}).get(client.environment)
+        try:
+            said = subprocess.run([self.program(client), *client.version], stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, check=False, timeout=20).stdout
+        except (Cannot, OSError, subprocess.SubprocessError):
+            return None
+        found = re.search(r"\d+\.\d+[^\s,)]*", said)
+        return found.group(0) if client.version and found else None
 
     @contextlib.contextmanager
     def server(self, cell, folder):
@@ -77,7 +93,8 @@ class Bench:
 
     def measure(self, cell):
         """The cell's row, whatever happens: a failure is a row with its reason."""
-        row = {"key": cell.key(), "cell": asdict(cell), "when": datetime.datetime.now().isoformat(timespec="seconds")}
+        row = {"key": cell.key(), "cell": asdict(cell), "when": datetime.datetime.now().isoformat(timespec="seconds"),
+               "machine": machine(), "version": self.version(ALL[cell.client])}
         try:
             client = ALL[cell.client]
             if client.missing and cell.client not in self.options.programs:
@@ -139,6 +156,13 @@ def offline(place):
     return {"HF_HOME": place.hf_home, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1",
             "TOKENIZERS_PARALLELISM": "false", "DO_NOT_TRACK": "1", "VLLM_NO_USAGE_STATS": "1", "PYTHONWARNINGS": "ignore",
             "NO_COLOR": "1"}
+
+
+def machine():
+    """The processor, how many CPUs may be used, and the kernel."""
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} CPUs, kernel {platform.release()}"
 
 
 def steal_s():

@@ -132,8 +132,8 @@ class Client:
     """Exit statuses of a run that measured."""
     missing: str | None = None
     """Why it is not here; then nothing else of it is used."""
-    version: object = None
-    """(Place) -> argv that prints its version, where its environment does not tell it."""
+    version: tuple = ()
+    """Arguments with which its program prints its version, where its environment does not tell it."""
 
 
 def load_json(folder, name):

@@ -21,7 +21,7 @@ SERVING = (
     r"torch(vision|audio|ao|codec|-.*)?", r"nvidia-.*", r"cuda-.*", r"flashinfer.*", r"flash-.*", r"triton.*", r"opencv.*", r"ray",
     r"numba", r"xformers", r"tilelang", r"quack-.*", r"nixl.*", r"nvshmem.*", r"nvtx", r"pynvvideocodec", r"humming-.*", r"py-spy",
     r"sgl-.*", r"sglang-.*", r"smg-.*", r"tokenspeed-.*", r"fastsafetensors", r"instanttensor", r"kernels", r"deepseek-.*",
-    r"tml-.*", r"modelscope", r"timm", r"soundfile", r"blobfile", r"outlines", r"ipython",
+    r"tml-.*", r"modelscope", r"timm", r"soundfile", r"blobfile", r"outlines",
 )
 
 

@@ -66,8 +66,11 @@ def saturation(mu, cores):
 
 
 def observed_saturation(cells):
-    """(requests/s, whether it is the limit) of (asked, achieved): the most that was achieved where it did not keep up."""
-    behind = [achieved for asked, achieved in cells if achieved < KEPT_UP * asked]
-    if behind:
-        return max(achieved for _, achieved in cells), True
-    return max((achieved for _, achieved in cells), default=None), False
+    """(requests/s, whether it is the limit) of (asked, achieved): what was achieved where the most was asked.
+
+    It is the limit where that was less than was asked.
+    """
+    if not cells:
+        return None, False
+    asked, achieved = max(cells)
+    return achieved, achieved < KEPT_UP * asked

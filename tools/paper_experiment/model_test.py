@@ -56,7 +56,9 @@ class Queued(unittest.TestCase):
             self.assertTrue(k == 1 or model.rho(rate, 1000, k - 1) > model.SOUND_RHO)
 
     def test_saturation_is_seen_only_where_it_fell_behind(self):
-        self.assertEqual(model.observed_saturation([(100, 99.0), (1000, 640.0), (5000, 610.0)]), (640.0, True))
+        self.assertEqual(model.observed_saturation([(100, 99.0), (5000, 610.0), (1000, 640.0)]), (610.0, True))
+        # One that paces itself by sleeping a little too long is late at every rate, and not saturated by it.
+        self.assertEqual(model.observed_saturation([(100, 90.0), (1000, 998.0)]), (998.0, False))
         self.assertEqual(model.observed_saturation([(100, 99.0), (1000, 998.0)]), (998.0, False))
         self.assertEqual(model.observed_saturation([]), (None, False))
 

@@ -37,10 +37,11 @@ def achieved(row):
 
 
 def busy(row):
-    """The server's share of its core while the client ran."""
-    if row.get("server_cpu_s") is None:
+    """The server's CPU time for a request times requests/s: its share of its core while it was asked."""
+    true = row.get("truth") or {}
+    if row.get("server_cpu_s") is None or not true.get("rate"):
         return None
-    return row["server_cpu_s"] / row["usage"]["wall_s"]
+    return row["server_cpu_s"] / true["requests"] * true["rate"]
 
 
 def title(row):
@@ -208,9 +209,26 @@ def model_cells(group, found, cores, asked, most):
             f"{model.rho(asked, found.mu, cores):.2f} ({asked:,}/s)", wait, number(added)]
 
 
+def circumstances(rows):
+    """Where and when, and which versions."""
+    rows = [row for row in rows if row["outcome"] != "not had"]
+    if not rows:
+        return
+    when = sorted(row["when"] for row in rows)
+    for machine in sorted({row["machine"] for row in rows}):
+        yield f"{machine}; {when[0]} to {when[-1]}, {len(rows)} cells."
+    versions = {title(row): row["version"] for row in order(rows) if row.get("version")}
+    yield "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + "."
+    stolen = max(rows, key=lambda row: row.get("stolen_s", 0))
+    if stolen.get("stolen_s", 0) > 0.01 * stolen["usage"]["wall_s"]:
+        yield f"At most {stolen['stolen_s']:.1f} s of CPU time were stolen from the machine in a cell of {stolen['usage']['wall_s']:.0f} s."
+    yield ""
+
+
 def everything(rows):
     """All tables, with a heading each."""
     rows = list(rows.values()) if isinstance(rows, dict) else list(rows)
+    yield from circumstances(rows)
     had = [row for row in rows if row["outcome"] != "not had"]
     for heading, lines in (("Requests by rate", rates(had)), ("Streams kept open", streams(had)),
                            ("The model: rho = lambda / mu", models(had))):

@@ -59,5 +59,5 @@ def read(folder, _stdout):
 CLIENT = Client(
     name="k6", title="k6", environment="k6", command=command, read=read, arrivals="constant", ttft="",
     high="discardResponseBodies, preAllocatedVUs a quarter of the rate",
-    version=lambda place: [place.program, "version"],
+    version=("version",),
 )

@@ -30,5 +30,5 @@ def read(_folder, stdout):
 
 CLIENT = Client(
     name="oha", title="oha", environment="oha", command=command, read=read, arrivals="constant", ttft="",
-    version=lambda place: [place.program, "--version"],
+    version=("--version",),
 )
