@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 
 from . import model
+from .client import Cannot
 from .clients import ALL
 
 NONE = "-"
@@ -234,7 +235,7 @@ def everything(rows):
                            ("The model: rho = lambda / mu", models(had))):
         lines = list(lines)
         if len(lines) > 2:
-            yield f"### {heading}"
+            yield f"#### {heading}"
             yield ""
             yield from lines
             yield ""
@@ -243,7 +244,7 @@ def everything(rows):
         if row["outcome"] == "not had":
             missing.setdefault((title(row), row["cell"]["setting"], row["reason"]), None)
     if missing:
-        yield "### Not had"
+        yield "#### Not had"
         yield ""
         yield from markdown(["client", "settings", "why"], ([name, setting, why.replace("|", "\\|")] for name, setting, why in missing))
         yield ""
@@ -262,3 +263,17 @@ def words_of(environment):
 def clients(environment):
     yield from markdown(["client", "version", "arrivals by default", "its TTFT ends with", "settings for high rates"],
                         words_of(environment))
+
+
+BEGIN, END = "<!-- tools/paper --table: begin -->", "<!-- tools/paper --table: end -->"
+
+
+def put(path, text):
+    """Replaces what stands between the marks of a Markdown file."""
+    with open(path, encoding="utf-8") as file:
+        before, begin, rest = file.read().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise Cannot(f"{path} has not the marks {BEGIN} and {END}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{before}{BEGIN}\n\n{text.strip()}\n\n{END}{after}")

@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from paper_experiment import cell, environments, tables, truth
-from paper_experiment.client import Load
+from paper_experiment.client import Cannot, Load
 
 
 def row(client, asked, outcome="measured", setting="default", **more):
@@ -66,6 +66,22 @@ class Tables(unittest.TestCase):
         widths = [line.count("|") for line in lines]
         rated = next(at for at, line in enumerate(lines) if line.startswith("| asked"))
         self.assertEqual(len(set(widths[rated:rated + 4])), 1)
+
+
+class Put(unittest.TestCase):
+    def test_only_what_stands_between_the_marks_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.md")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"above\n{tables.BEGIN}\nold\n{tables.END}\nbelow\n")
+            for _ in range(2):
+                tables.put(path, "new")
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual(file.read(), f"above\n{tables.BEGIN}\n\nnew\n\n{tables.END}\nbelow\n")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("no marks")
+            with self.assertRaises(Cannot):
+                tables.put(path, "new")
 
 
 class Truth(unittest.TestCase):
