@@ -177,6 +177,9 @@ def models(rows, wanted=(1000, 5000, 10000)):
                "wait there, predicted, ms (c2 0 to 1)", "added to E2E there, ms", *(f"k for {rate:,}/s" for rate in wanted)]
     lines, weak = [], False
     for (server, name, setting, which), group, found, kept in fitted(rows):
+        # One rate has no slope.
+        if len(group) < 2:
+            continue
         client, most = ALL[name], group[-1]
         cores = client.spreads(setting == "high", len(most["client_cpus"]))
         asked = most["cell"]["load"]["amount"]
@@ -188,6 +191,8 @@ def models(rows, wanted=(1000, 5000, 10000)):
             lines[-1] += [number(model.processes_for(rate, found.mu), 0) for rate in wanted]
         else:
             lines[-1] += [NONE] * len(wanted)
+    if not lines:
+        return
     yield from markdown(heading, lines)
     if weak:
         yield ""

@@ -45,6 +45,9 @@ class Tables(unittest.TestCase):
         self.assertEqual(cells[8:10], ["above 500", "0.50 (500/s)"])
         self.assertEqual(cells[-3:], ["4", "17", "34"])
 
+    def test_one_rate_has_no_model(self):
+        self.assertEqual(list(tables.models([row("vllm", 100)])), [])
+
     def test_a_client_that_fell_behind_has_a_saturation_and_a_mark(self):
         behind = row("vllm", 5000)
         behind["truth"]["rate"] = 900.0
