@@ -153,21 +153,25 @@ SATURATED_SERVER = 0.9
 
 
 def fitted(rows):
-    """For each client, setting, cores and server: the fit, its rows that were measured under rates, and whether all kept up."""
+    """For each client, setting, cores and server: its rows under rates, the fit, and whether that is of rates it kept up with.
+
+    One that was not finished in time has shown what it achieves, and nothing else.
+    """
     groups = defaultdict(list)
     for row in order(rows):
         cell = row["cell"]
-        if cell["load"]["kind"] == "rate" and row["outcome"] == "measured":
+        if cell["load"]["kind"] == "rate" and row.get("usage") and achieved(row):
             groups[cell["server"], cell["client"], cell["setting"], cell["cores"]].append(row)
     for key, group in groups.items():
-        kept = [row for row in group if achieved(row) and achieved(row) >= model.KEPT_UP * row["cell"]["load"]["amount"]]
+        whole = [row for row in group if row["outcome"] == "measured"]
+        kept = [row for row in whole if achieved(row) >= model.KEPT_UP * row["cell"]["load"]["amount"]]
 
         def points(some):
             return [(row["reported"]["completed"], row["usage"]["cpu_s"]) for row in some]
 
         # Once it has fallen behind, what a request costs is another thing; with fewer than two rates there is no choice.
         found = model.fit(points(kept))
-        yield key, group, found or model.fit(points(group)), found is not None
+        yield key, group, found or model.fit(points(whole)), found is not None
 
 
 def models(rows, wanted=(1000, 5000, 10000)):
@@ -200,12 +204,12 @@ def models(rows, wanted=(1000, 5000, 10000)):
 
 
 def model_cells(group, found, cores, asked, most):
-    rates_seen = [(row["cell"]["load"]["amount"], achieved(row)) for row in group if achieved(row)]
+    rates_seen = [(row["cell"]["load"]["amount"], achieved(row)) for row in group]
     top, is_limit = model.observed_saturation(rates_seen)
     limited = is_limit and any((busy(row) or 0) > SATURATED_SERVER for row in group)
     observed = NONE if top is None else ("" if is_limit else "above ") + number(top, 0) + (" (the server's)" if limited else "")
     cells_of = most.get("truth") or {}
-    added = minus(most["reported"].get("e2e_mean"), cells_of.get("e2e_mean"))
+    added = minus(most.get("reported", {}).get("e2e_mean"), cells_of.get("e2e_mean"))
     if found is None:
         return [NONE, NONE, NONE, NONE, observed, NONE, NONE, number(added)]
     low, high = (model.wait_s(asked, found.mu, cores, variation) * 1e3 for variation in (0.0, 1.0))

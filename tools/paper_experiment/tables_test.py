@@ -45,6 +45,12 @@ class Tables(unittest.TestCase):
         self.assertEqual(cells[8:10], ["above 500", "0.50 (500/s)"])
         self.assertEqual(cells[-3:], ["4", "17", "34"])
 
+    def test_what_was_not_finished_in_time_tells_what_was_achieved(self):
+        late = row("vllm", 5000, outcome="failed", reason="not finished after 60 s", reported={})
+        late["truth"]["rate"] = 700.0
+        line = next(line for line in tables.models([row("vllm", 100), row("vllm", 500), late]) if "vLLM" in line)
+        self.assertIn("| 1.000 | 2.0 | 1,000 | 1,000 | 700 |", line)
+
     def test_one_rate_has_no_model(self):
         self.assertEqual(list(tables.models([row("vllm", 100)])), [])
 
