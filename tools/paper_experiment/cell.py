@@ -117,7 +117,6 @@ class Bench:
             place = Place(
                 folder=os.path.join(folder, "client"), url=server.url, model=server.model, cores=cores,
                 program=program, tokenizer=self.made.tokenizer, hf_home=self.made.hf_home,
-                environment=self.made.path(client.environment or ""),
             )
             command = client.command(cell.load, place, cell.setting == "high")
             before_s, stolen = server.cpu_s(), steal_s()

@@ -57,8 +57,6 @@ class Place:
     """The folder of a tokenizer of our own making."""
     hf_home: str
     """A Hugging Face cache that holds the same as `local/tok`."""
-    environment: str = ""
-    """The client's environment."""
 
     def file(self, name):
         return os.path.join(self.folder, name)
@@ -66,10 +64,6 @@ class Place:
     @property
     def completions(self):
         return self.url + "/v1/completions"
-
-    @property
-    def chat(self):
-        return self.url + "/v1/chat/completions"
 
 
 @dataclass(frozen=True)

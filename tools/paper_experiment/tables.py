@@ -71,7 +71,6 @@ def cells(row):
     said, true = row.get("reported", {}), row.get("truth") or {}
     used = row.get("usage")
     added = minus(said.get("e2e_mean"), true.get("e2e_mean")), minus(said.get("e2e_p99"), true.get("e2e_p99"))
-    # A rate that its own server shapes says nothing of the client.
     return {
         "achieved": number(achieved(row), 0), "reports": number(said.get("rate"), 0),
         "TTFT, it says": pair(said.get("ttft_mean"), said.get("ttft_p99")),
