@@ -96,42 +96,49 @@ fn read(path: &Path) -> Result<Vec<Reading>, String> {
     let name = path.display().to_string();
     if path.is_dir() {
         if Results::open(path).is_ok_and(|results| results.holds_several()) {
-            let all = foreign::together(&repeats(path)?, &name);
-            return all.map(|all| vec![all]).ok_or_else(|| "none of its runs went to its end".into());
+            let (runs, broken_off) = repeats(path)?;
+            let mut all = foreign::together(&runs, &name).ok_or("none of its runs went to its end")?;
+            if broken_off > 0 {
+                all.notes.push(format!("{broken_off} of its runs were broken off, and are left out"));
+            }
+            return Ok(vec![all]);
         }
-        return run(path, &name).map(|reading| vec![reading]);
+        return run(path, &name).map(|(_, reading)| vec![reading]);
     }
     // The rows beside a summary belong to it.
     if path.file_name().is_some_and(|file| file == "summary.json")
         && let Some(dir) = path.parent()
     {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-        return run(dir, &name).map(|reading| vec![reading]);
+        return run(dir, &name).map(|(_, reading)| vec![reading]);
     }
     let text = named_file::text(path, MOST_BYTES).map_err(|error| error.to_string())?;
     foreign::read(&text, &name).map_err(|error| error.to_string())
 }
 
-/// The runs of `--repeat` below a directory that went to their end.
-fn repeats(dir: &Path) -> Result<Vec<Reading>, String> {
-    let mut readings = Vec::new();
-    for number in 1_u32.. {
+/// The runs of `--repeat` below a directory that went to their end, and how many did not: one that was broken off measured
+/// something else, and is no repetition.
+fn repeats(dir: &Path) -> Result<(Vec<Reading>, usize), String> {
+    let listed = fs::read_dir(dir).map_err(|error| error.to_string())?;
+    let mut numbers: Vec<u32> =
+        listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    numbers.sort_unstable();
+    let (mut readings, mut broken_off) = (Vec::new(), 0);
+    for number in numbers {
         let dir = dir.join(number.to_string());
-        if !dir.is_dir() {
-            break;
-        }
         let name = dir.display().to_string();
-        let summary = Results::open(&dir).and_then(|results| results.read_summary());
-        // One that was broken off measured something else, and is no repetition.
-        if summary.is_ok_and(|summary| summary.run.ended != Ended::Interrupted) {
-            readings.push(run(&dir, &name)?);
+        let (summary, reading) = run(&dir, &name).map_err(|why| format!("{name}: {why}"))?;
+        if summary.run.ended == Ended::Interrupted {
+            broken_off += 1;
+        } else {
+            readings.push(reading);
         }
     }
-    Ok(readings)
+    Ok((readings, broken_off))
 }
 
 /// One run of ours, with what its rows tell.
-fn run(dir: &Path, name: &str) -> Result<Reading, String> {
+fn run(dir: &Path, name: &str) -> Result<(Summary, Reading), String> {
     let results = Results::open(dir).map_err(|error| error.to_string())?;
     let summary = results
         .read_summary()
@@ -141,7 +148,7 @@ fn run(dir: &Path, name: &str) -> Result<Reading, String> {
     if let Err(error @ StoreError::Histograms { .. }) = results.read_histograms() {
         reading.notes.push(format!("{error}; no figure here comes from it"));
     }
-    Ok(reading)
+    Ok((summary, reading))
 }
 
 /// The rows of a run, where every request that was begun has one; else why they are not to be had.

@@ -22,16 +22,13 @@ pub fn together(runs: &[Reading], name: &str) -> Option<Reading> {
     let mut all = Reading::of(name, format!("{}, {} runs", first.tool, runs.len()));
     all.is_ours = first.is_ours;
     all.figures = figures(runs, |run| &run.figures);
-    // Where no request of a run failed, its quantiles are the same with failures.
-    let with_failures = |run: &Reading| {
-        let mut told = run.figures.clone();
-        told.extend(run.with_failures.clone());
-        told
-    };
-    if runs.iter().any(|run| !run.with_failures.is_empty()) {
-        let told: Vec<_> = runs.iter().map(with_failures).collect();
-        all.with_failures = figures(&told, |told| told);
+    if runs.iter().any(failed) {
+        // Where no request of a run failed, its quantiles are the same with failures; where some did and no row tells which,
+        // nothing is known.
+        all.with_failures = figures(runs, |run| if failed(run) { &run.with_failures } else { &run.figures });
     }
+    let unsure = all.figures.iter().filter(|(_, figure)| figure.interval.is_none());
+    all.unsure = unsure.map(|(key, _)| (*key, why_unsure(runs.len(), key.0.unit()).to_owned())).collect();
     all.settings.clone_from(&first.settings);
     all.notes.push(format!(
         "means of {} runs, and intervals of the spread between them (Student's t on logarithms)",
@@ -46,6 +43,20 @@ pub fn together(runs: &[Reading], name: &str) -> Option<Reading> {
         all.notes.extend(telling.map(|note| format!("run {number}: {note}")));
     }
     Some(all)
+}
+
+/// Whether requests of a run failed.
+fn failed(run: &Reading) -> bool {
+    run.figure(Quantity::Failed, Statistic::Value).is_some_and(|failed| failed.value > 0.0)
+}
+
+/// Why a figure of so many runs has no interval.
+const fn why_unsure(runs: usize, unit: Unit) -> &'static str {
+    match unit {
+        _ if runs < 2 => "one run has no spread",
+        Unit::Count | Unit::Share => "of a count or a share the runs make none",
+        _ => "a run has 0 there, or it is an extreme",
+    }
 }
 
 type Figures = BTreeMap<(Quantity, Statistic), Figure>;
@@ -140,13 +151,20 @@ mod tests {
         let mut without = run(1.0, 10);
         without.figures.remove(&P99);
         assert!(!together(&[run(1.0, 10), without], "dir").unwrap().figures.contains_key(&P99));
-        assert_eq!(together(&[run(5.0, 10)], "dir").unwrap().figures[&P99].interval, None);
+        let one = together(&[run(5.0, 10)], "dir").unwrap();
+        assert_eq!(one.figures[&P99].interval, None);
+        assert_eq!(one.why_unsure(P99.0, P99.1), "one run has no spread");
         assert!(together(&[], "dir").is_none());
     }
 
     #[test]
     fn a_run_whose_quantile_is_a_failure_leaves_only_a_lower_end() {
         let mut failing = run(3.0, 10);
+        failing.counts(Some(10), Some(1));
+        assert!(
+            !together(&[run(2.0, 10), failing.clone()], "dir").unwrap().with_failures.contains_key(&P99),
+            "no rows"
+        );
         failing.with_failures.insert(P99, Figure::plain(f64::INFINITY));
         let all = together(&[run(2.0, 10), failing, run(4.0, 10)], "dir").unwrap();
         let figure = all.with_failures[&P99];

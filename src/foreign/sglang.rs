@@ -17,6 +17,7 @@ const TPOT: &str =
     "(end of the response - first) / (tokens asked for - 1): the tokens of the answer are not counted";
 const E2E: &str =
     "ends with the last line of the response, [DONE] included; clock starts before the connection";
+const RUST_TPOT: &str = "(the response's [DONE] - first) / (tokens - 1): what comes after the last token is in it";
 const RUST_TTFT: &str = "to the first message with text; clock starts before a connection is taken";
 const EMPTY: &str = "an answer without text is counted as a success with a TTFT of 0";
 
@@ -38,7 +39,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let of = |metric: &str| statistics(&root, metric);
     let (ttft, tpot, itl, e2e) = (of("ttft")?, of("tpot")?, of("itl")?, of("e2e_latency")?);
     reading.distribution(Quantity::Ttft, ttft, if is_rust { RUST_TTFT } else { TTFT });
-    reading.keep_apart("tpot", Quantity::Tpot, tpot, TPOT);
+    reading.keep_apart("tpot", Quantity::Tpot, tpot, if is_rust { RUST_TPOT } else { TPOT });
     match root.get("backend").and_then(|backend| backend.as_text()) {
         Some("sglang" | "sglang-native") => reading.keep_apart("itl", Quantity::Itl, itl, NATIVE_ITL),
         _ => reading.distribution(Quantity::Itl, itl, ITL),

@@ -1,15 +1,15 @@
 //! How busy each shard was when, beside what a run keeps to and what its verdict allows.
 
 use super::axis::{Axis, number_label};
-use super::chart::{Colour, Drawn};
+use super::chart::{Colour, Drawn, SERIES};
 use super::figure::Figure;
 use super::told::Told;
 use crate::plan::EASY_RHO;
 use crate::report::ShardAudit;
 use crate::report::figures::time;
 
-/// More lines than this no legend tells apart.
-const NAMED: usize = 12;
+/// More lines than there are colours no legend tells apart.
+const NAMED: usize = SERIES;
 
 /// Where the longest line ends, in seconds from the run's start; `None` where there is none.
 pub(super) fn end(told: &Told) -> Option<f64> {
@@ -27,7 +27,9 @@ pub(super) fn figure(told: &Told, x: &Axis) -> Option<Figure> {
         dashed: false,
         points: points(shard).collect(),
     }));
-    let y = Axis::linear("rho_busy", [0.0, 1.0], number_label);
+    // A stretch can have a little more than its whole, where the kernel's time was estimated.
+    let told_rho = shards(told).flat_map(|shard| shard.over_time.rho_busy.iter().copied());
+    let y = Axis::linear("rho_busy", told_rho.chain([1.0]), number_label);
     let all = if count > NAMED { format!(" One line for each of {count} shards.") } else { String::new() };
     let note = format!(
         "The share of its time that a shard did not wait, in stretches of {}; the verdict is on the whole of each window.{all}",

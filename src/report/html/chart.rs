@@ -46,7 +46,7 @@ pub(super) enum Colour {
 }
 
 /// Colours for series before they begin anew.
-const SERIES: usize = 6;
+pub(super) const SERIES: usize = 6;
 
 impl Colour {
     /// A colour that stands for the role while plotters draws, and is replaced by the style's variable afterwards.
