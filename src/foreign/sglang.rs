@@ -17,7 +17,8 @@ const TPOT: &str =
     "(end of the response - first) / (tokens asked for - 1): the tokens of the answer are not counted";
 const E2E: &str =
     "ends with the last line of the response, [DONE] included; clock starts before the connection";
-const RUST_TPOT: &str = "(the response's [DONE] - first) / (tokens - 1): what comes after the last token is in it";
+const RUST_TPOT: &str =
+    "(the response's [DONE] - first) / (tokens - 1): what comes after the last token is in it";
 const RUST_TTFT: &str = "to the first message with text; clock starts before a connection is taken";
 const EMPTY: &str = "an answer without text is counted as a success with a TTFT of 0";
 

@@ -228,7 +228,7 @@ fn several_runs_print_one_json_document_and_have_one_directory_by_default_too() 
 
 #[test]
 fn the_way_of_waiting_is_kept_told_and_has_its_price() {
-    let coalesced = |waiting: &str, said: &str, saved: &str| {
+    let reads = |waiting: &str, said: &str, saved: &str| {
         let folder = Folder::new();
         let output = run(&folder, &format!("--sim --rate 100 --requests 100 --sim-itl 500us {waiting}"));
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -237,12 +237,13 @@ fn the_way_of_waiting_is_kept_told_and_has_its_price() {
         assert!(config.contains(saved), "{saved} in {config}");
         let summary = folder.summary();
         assert_eq!(count(&summary, "completed"), 100);
-        summary["client"]["shards"][0]["coalesced_reads"].as_u64().unwrap()
+        summary["client"]["shards"][0]["reads"].as_u64().unwrap()
     };
-    // Gathering for ten milliseconds, events half a millisecond apart meet.
-    let long = coalesced("--coalesce 10ms", "coalescing 10ms", "coalesce = \"10ms\"");
-    let polled = coalesced("--busy-poll", "busy-polling", "busy-poll = true");
-    assert!(long > polled && long >= 100, "{long} with a window, {polled} polling");
+    // Gathering for ten milliseconds, events half a millisecond apart meet: 1,600 of them come in a few reads a request. A busy
+    // machine makes them fewer still, for polling too.
+    let long = reads("--coalesce 10ms", "coalescing 10ms", "coalesce = \"10ms\"");
+    assert!((100..=500).contains(&long), "{long} reads");
+    reads("--busy-poll", "busy-polling", "busy-poll = true");
 }
 
 #[test]
