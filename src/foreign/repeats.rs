@@ -19,7 +19,8 @@ const FEW: usize = 3;
 #[must_use]
 pub fn together(runs: &[Reading], name: &str) -> Option<Reading> {
     let first = runs.first()?;
-    let mut all = Reading::of(name, format!("{}, {} runs", first.tool, runs.len()));
+    let many = if runs.len() == 1 { "run" } else { "runs" };
+    let mut all = Reading::of(name, format!("{}, {} {many}", first.tool, runs.len()));
     all.is_ours = first.is_ours;
     all.figures = figures(runs, |run| &run.figures);
     if runs.iter().any(failed) {
@@ -31,16 +32,16 @@ pub fn together(runs: &[Reading], name: &str) -> Option<Reading> {
     all.unsure = unsure.map(|(key, _)| (*key, why_unsure(runs.len(), key.0.unit()).to_owned())).collect();
     all.settings.clone_from(&first.settings);
     all.notes.push(format!(
-        "means of {} runs, and intervals of the spread between them (Student's t on logarithms)",
+        "means of {} {many} (of counts the sums), and intervals of the spread between them (Student's t on logarithms)",
         runs.len()
     ));
     if runs.len() < FEW {
         all.notes.push("fewer than three runs: their spread is hardly known; --repeat 5 tells more".into());
     }
-    for (run, number) in runs.iter().zip(1..) {
+    for run in runs {
         // That a run has few intervals of its own is nothing here.
         let telling = run.notes.iter().filter(|note| note.contains("verdict"));
-        all.notes.extend(telling.map(|note| format!("run {number}: {note}")));
+        all.notes.extend(telling.map(|note| format!("{}: {note}", run.name)));
     }
     Some(all)
 }
@@ -174,11 +175,11 @@ mod tests {
 
     #[test]
     fn a_verdict_that_is_not_valid_is_told_with_its_run() {
-        let mut suspect = run(1.0, 10);
+        let mut suspect = Reading { name: "dir/2".into(), ..run(1.0, 10) };
         suspect.notes.push("the client's verdict is suspect: x".into());
         let all = together(&[run(1.0, 10), suspect], "dir").unwrap();
         assert!(
-            all.notes.iter().any(|note| note.starts_with("run 2: the client's verdict")),
+            all.notes.iter().any(|note| note.starts_with("dir/2: the client's verdict")),
             "{:?}",
             all.notes
         );

@@ -8,8 +8,11 @@ use std::hash::{DefaultHasher, Hasher};
 /// Tokens of a block, as in vLLM.
 pub const BLOCK_TOKENS: u32 = 16;
 
-/// Bytes of a prompt's JSON that stand for a block: four to a token, as everywhere here.
-const BLOCK_BYTES: usize = 64;
+/// The same as a number of things.
+const BLOCK: usize = 16;
+
+/// Bytes of text that make a block: four to a token, as everywhere here.
+const BLOCK_BYTES: usize = 4 * BLOCK;
 
 /// The blocks of the prompts seen last. A prompt is known from the moment it arrives.
 #[derive(Debug)]
@@ -47,15 +50,16 @@ impl PrefixCache {
             let Some((_, block)) = self.order.pop_first() else { break };
             self.used.remove(&block);
         }
-        let known_bytes = u64::try_from(known * BLOCK_BYTES).unwrap_or(u64::MAX);
-        let bytes = u64::try_from(prompt.len()).unwrap_or(u64::MAX).max(1);
-        let cached = u64::from(tokens).saturating_mul(known_bytes) / bytes;
-        let whole = u32::try_from(cached).unwrap_or(u32::MAX).min(tokens.saturating_sub(1));
+        let cached = u32::try_from(known * BLOCK).unwrap_or(u32::MAX);
+        let whole = cached.min(tokens.saturating_sub(1));
         whole - whole % BLOCK_TOKENS
     }
 }
 
 /// The names of a prompt's whole blocks, each made of its bytes and of the name before it.
+///
+/// The prompt is as it stands in JSON: token ids are told apart by their commas, text begins after its quotation mark, and
+/// messages are taken as they stand, what is around their texts for the tokens of a chat's template.
 fn chain(prompt: &[u8]) -> Vec<u64> {
     let name = |before: &mut u64, block: &[u8]| {
         let mut hasher = DefaultHasher::new();
@@ -64,7 +68,19 @@ fn chain(prompt: &[u8]) -> Vec<u64> {
         *before = hasher.finish();
         Some(*before)
     };
-    prompt.chunks_exact(BLOCK_BYTES).scan(0, name).collect()
+    match prompt {
+        [b'[', rest @ ..] if rest.trim_ascii_start().first().is_some_and(u8::is_ascii_digit) => {
+            let ids: Vec<&[u8]> =
+                rest.split(|byte| matches!(byte, b',' | b']')).map(<[u8]>::trim_ascii).collect();
+            let ids = ids.strip_suffix(&[b"".as_slice()]).unwrap_or(&ids);
+            ids.chunks_exact(BLOCK)
+                .map(|block| block.join(&b','))
+                .scan(0, |before, block| name(before, &block))
+                .collect()
+        }
+        [b'"', text @ ..] => text.chunks_exact(BLOCK_BYTES).scan(0, name).collect(),
+        messages => messages.chunks_exact(BLOCK_BYTES).scan(0, name).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -109,12 +125,24 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_of_ids_is_cached_by_the_share_of_its_bytes() {
+    fn token_ids_are_counted_and_not_their_digits() {
         let mut cache = PrefixCache::of_tokens(10_000);
-        let ids: Vec<String> = (10_000..10_256).map(|id| id.to_string()).collect();
-        let json = format!("[{}]", ids.join(","));
-        cache.take(json.as_bytes(), 256);
-        assert_eq!(cache.take(json.as_bytes(), 256), 240);
+        let json = |own: u32, gap: &str| {
+            let ids: Vec<String> = (0..160).chain(own..own + 100).map(|id| id.to_string()).collect();
+            format!("[{}]", ids.join(gap))
+        };
+        cache.take(json(7, ",").as_bytes(), 260);
+        assert_eq!(cache.take(json(100_000, ", ").as_bytes(), 260), 160);
+        assert_eq!(cache.take(json(7, ",\n").as_bytes(), 260), 256);
+        assert_eq!(cache.take(b"[]", 1), 0);
+    }
+
+    #[test]
+    fn text_is_counted_from_its_first_character() {
+        let mut cache = PrefixCache::of_tokens(10_000);
+        let json = |own: &str| format!("\"{}{}\"", "x".repeat(256), own.repeat(100));
+        cache.take(json("ab").as_bytes(), 114);
+        assert_eq!(cache.take(json("cd").as_bytes(), 114), 64);
     }
 
     proptest! {

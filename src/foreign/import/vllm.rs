@@ -201,7 +201,11 @@ fn payload(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
     if !given.has("ignore-eos") {
         imported.raw.payload.no_ignore_eos = Some(true);
     }
-    match given.text("dataset-name").unwrap_or("random") {
+    let dataset = given.text("dataset-name").unwrap_or("random");
+    for own in OF_RANDOM.into_iter().filter(|own| dataset != "random" && given.has(own)) {
+        imported.missing(format!("--{own}: of --dataset-name random, and the data set is {dataset}"));
+    }
+    match dataset {
         "random" => random(given, imported),
         "custom" => {
             let Some(path) = given.text("dataset-path") else {
@@ -226,6 +230,10 @@ fn payload(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
         }
     }
 }
+
+/// Options that say something of made-up prompts alone.
+const OF_RANDOM: [&str; 4] =
+    ["random-input-len", "random-output-len", "random-prefix-len", "random-range-ratio"];
 
 /// Made-up prompts: there of random token ids, here of random words.
 fn random(given: &Given, imported: &mut Imported) -> Result<(), ImportError> {
@@ -387,8 +395,8 @@ mod tests {
     #[test]
     fn what_has_no_equivalent_is_told_and_what_is_wrong_is_refused() {
         let imported =
-            import("vllm bench serve --dataset-name sharegpt --dataset-path s.json --profile --frobnicate 3 --port 1").unwrap();
-        for word in ["sharegpt (s.json)", "--profile", "--frobnicate 3"] {
+            import("vllm bench serve --dataset-name sharegpt --dataset-path s.json --profile --frobnicate 3 --port 1 --random-prefix-len 9").unwrap();
+        for word in ["sharegpt (s.json)", "--random-prefix-len: of", "--profile", "--frobnicate 3"] {
             assert!(imported.missing.iter().any(|one| one.contains(word)), "{word}: {:?}", imported.missing);
         }
         for bad in [

@@ -9,7 +9,8 @@ use std::fmt;
 pub(super) fn write(ntpot: &Ntpot, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
     if let (Some(queue), Some(prefill)) = (&ntpot.queue_ns, &ntpot.prefill_ns) {
         let per_token = ntpot.prefill_per_input_token_ns.as_ref();
-        let per_token = per_token.map_or(String::new(), |of| format!(" ({} an input token)", time(of.mean)));
+        let per_token =
+            per_token.map_or(String::new(), |of| format!(" ({} an uncached input token)", time(of.mean)));
         page.paragraph(
             Look::Plain,
             "NTPOT's waiting  ",

@@ -113,11 +113,15 @@ pub(super) fn write_throughput(section: &Section, gpus: Option<&PerGpu>, page: &
         ),
         None => format!("output: {} delivered, none asked", count(tokens.output)),
     };
+    let cached = match tokens.cached_input {
+        Some(cached) if cached > 0 => format!(", {} of them cached", count(cached)),
+        _ => String::new(),
+    };
     page.paragraph(
         Look::Plain,
         "Tokens      ",
         &format!(
-            "{delivered}; {} per event, counted by {}; input: {}",
+            "{delivered}; {} per event, counted by {}; input: {}{cached}",
             plain(tokens.per_event),
             if known.is_empty() { UNDEFINED.into() } else { known.join(", ") },
             maybe_count(tokens.input),
