@@ -155,7 +155,7 @@ pub struct BaselineRatio {
 pub struct HighestRate {
     /// The highest rate that was sent in full; null = none was.
     pub kept: Option<u32>,
-    /// The lowest that was not, twice; null = the search ended before one was found.
+    /// The lowest that was not, twice, or cannot be asked for on this machine; null = the search ended before one was found.
     pub lost: Option<u32>,
     /// What was wrong there.
     pub why: String,
