@@ -140,6 +140,21 @@ fn a_peer_that_fails_is_a_row_with_what_happened() {
 }
 
 #[test]
+fn what_was_measured_is_kept_and_the_status_stands_when_nobody_reads() {
+    let folder = Folder::new();
+    let peer = script(&folder, BROKEN);
+    let mut command = lowrho(&folder);
+    command.args(arguments(&peer, &["--pairs", "1", "--quiet", "--json", "b.json"]));
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    drop((reader, command));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let found: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("b.json")).unwrap()).unwrap();
+    assert_eq!(found["sides"][0]["runs"][0]["sent"], 100);
+}
+
+#[test]
 fn a_search_closes_in_on_what_each_side_sends_in_full() {
     let folder = Folder::new();
     let peer = script(&folder, K6);
@@ -168,7 +183,8 @@ fn a_search_closes_in_on_what_each_side_sends_in_full() {
         (Some(90), Some(93), Some(8)),
         "{aside}"
     );
-    assert_eq!(k6["why"], "3 of 93 unsent");
+    // On a busy machine the simulator may be late, and the reason then says so.
+    assert!(k6["why"].as_str().unwrap().starts_with("3 of 93 unsent"), "{k6}");
     let ours = highest(0);
     assert!(ours["kept"].as_u64() >= Some(100) && ours["lost"].as_u64() <= Some(800), "{ours} {aside}");
     assert!(words(&out, "highest rate without drops").ends_with("/s 90/s"), "{out}");
