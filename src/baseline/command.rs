@@ -224,7 +224,77 @@ pub(super) fn result(file: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::folder::Folder;
     use super::*;
+    use crate::plan::{BaselineOptions, Cost, Limits};
+
+    /// The words that start a peer with two CPUs, its files in a folder that `FOLDER` stands for, and that folder.
+    fn words(options: BaselineOptions) -> (Vec<String>, Prepared, Folder) {
+        let limits = Limits {
+            cpus: vec![0, 1, 2],
+            cpu_quota: None,
+            files: 100_000,
+            source_ports: 28_232,
+            memlock_bytes: None,
+            kernel: Some((6, 18)),
+            io_uring_forbidden: None,
+            ring_refused: None,
+            cost: Cost::default(),
+        };
+        let options = BaselineOptions { duration: Some("2s".into()), ..options };
+        let plan = BaselinePlan::new(&options, &limits).expect("a plan");
+        let folder = Folder::new(None).expect("a folder");
+        let load = Load { offered: plan.offered, length: plan.duration };
+        let peer = (Path::new("/bin/peer"), "http://127.0.0.1:9");
+        let prepared = theirs(&plan, load, peer, folder.path(), Path::new("/printed")).expect("a command");
+        let root = folder.path().display().to_string();
+        let words = std::iter::once(prepared.command.get_program()).chain(prepared.command.get_args());
+        let words = words.map(|word| word.to_str().expect("a text").replace(&root, "FOLDER")).collect();
+        (words, prepared, folder)
+    }
+
+    #[test]
+    fn oha_is_asked_for_the_same_number_of_the_same_requests_on_as_many_threads_as_cpus() {
+        let rate =
+            BaselineOptions { tool: Some("oha".into()), rate: Some("700".into()), ..Default::default() };
+        let (words, prepared, folder) = words(rate);
+        let line = words.join(" ");
+        assert!(
+            line.starts_with(
+                "/bin/peer -n 1400 -q 700 -c 50 -m POST --no-tui --output-format json -Z FOLDER/bodies.jsonl "
+            ),
+            "{line}"
+        );
+        assert!(line.contains(" -T application/json ") && line.contains(" -H "), "{line}");
+        assert!(line.ends_with(" http://127.0.0.1:9/v1/chat/completions"), "{line}");
+        let threads = prepared.command.get_envs().find(|(name, _)| *name == "TOKIO_WORKER_THREADS");
+        assert_eq!(threads.and_then(|(_, value)| value), Some("2".as_ref()));
+        assert_eq!(prepared.result, Path::new("/printed"));
+        let bodies = fs::read_to_string(folder.path().join("bodies.jsonl")).unwrap();
+        assert_eq!(bodies.lines().count(), 1_000);
+        assert!(bodies.lines().all(|body| serde_json::from_str::<Value>(body).is_ok()));
+    }
+
+    #[test]
+    fn wrk_has_a_connection_for_each_slot_and_a_thread_for_each_cpu_but_none_without_a_connection() {
+        for (slots, threads) in [("7", "2"), ("1", "1")] {
+            let closed = BaselineOptions {
+                tool: Some("wrk".into()),
+                concurrency: Some(slots.into()),
+                ..Default::default()
+            };
+            let (words, prepared, folder) = words(closed);
+            let wanted = format!(
+                "/bin/peer -t {threads} -c {slots} -d 2s --latency -s FOLDER/wrk.lua \
+                 http://127.0.0.1:9/v1/chat/completions"
+            );
+            assert_eq!(words.join(" "), wanted);
+            assert_eq!(prepared.result, Path::new("/printed"));
+            let script = fs::read_to_string(folder.path().join("wrk.lua")).unwrap();
+            assert!(script.contains("wrk.headers[\"Content-Type\"] = \"application/json\""), "{script}");
+            assert!(folder.path().join("bodies.jsonl").exists());
+        }
+    }
 
     #[test]
     fn headers_are_those_that_no_client_writes_itself() {

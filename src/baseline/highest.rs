@@ -13,7 +13,7 @@ const LEAST: u32 = 1;
 pub(super) struct Search {
     /// The highest rate that was kept.
     pub(super) kept: Option<u32>,
-    /// The lowest rate that failed twice.
+    /// The lowest rate that failed twice, or cannot be asked for.
     pub(super) lost: Option<u32>,
     /// Trials so far.
     pub(super) trials: u32,
@@ -42,12 +42,22 @@ impl Search {
             self.failed_once = true;
             return;
         }
-        self.failed_once = false;
         if is_kept {
             self.kept = Some(rate)
         } else {
             self.lost = Some(rate)
         }
+        self.go_on();
+    }
+
+    /// That rate cannot be asked for here, which no second trial would change: it is lost without one.
+    pub(super) fn impossible(&mut self) {
+        self.lost = self.next;
+        self.go_on();
+    }
+
+    fn go_on(&mut self) {
+        self.failed_once = false;
         self.next = match (self.kept, self.lost) {
             (Some(kept), None) => Some(kept.saturating_mul(2).min(self.most)).filter(|next| *next > kept),
             (None, Some(lost)) => Some(lost / 2).filter(|next| *next >= LEAST),
@@ -57,7 +67,7 @@ impl Search {
     }
 }
 
-/// The middle of two rates that are not yet one, to two digits more than their distance needs.
+/// The middle of two rates that are not yet one.
 fn between(kept: u32, lost: u32) -> Option<u32> {
     let middle = kept + (lost - kept) / 2;
     let near = f64::from(lost) <= f64::from(kept) * (1.0 + TOLERANCE);
@@ -93,6 +103,16 @@ mod tests {
     #[test]
     fn one_disturbed_trial_is_no_limit() {
         assert_eq!(search(1_000, 5_300, &[0, 2, 4]).kept, search(1_000, 5_300, &[]).kept);
+    }
+
+    #[test]
+    fn a_rate_that_cannot_be_asked_for_is_lost_without_a_trial() {
+        let mut search = Search::new(1_000, 1_000_000);
+        search.told(true);
+        assert_eq!(search.next(), Some(2_000));
+        search.impossible();
+        assert_eq!((search.kept, search.lost, search.trials), (Some(1_000), Some(2_000), 1));
+        assert_eq!(search.next(), Some(1_500), "it goes on below");
     }
 
     #[test]

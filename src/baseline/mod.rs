@@ -24,6 +24,7 @@ use folder::Folder;
 use highest::Search;
 use std::ffi::OsStr;
 use std::fmt;
+use std::path::Path;
 use trial::{Bench, Side, Stop};
 
 /// The longest trial of a search.
@@ -54,8 +55,8 @@ impl fmt::Display for BaselineError {
 
 impl std::error::Error for BaselineError {}
 
-/// Measures the baseline of `plan` on `host`; `path` is the value of PATH, and `say` is told of each run as it is done: its side,
-/// its load, what was found.
+/// Measures the baseline of `plan` on `host`; `path` is the value of PATH, and `say` is told of each run as it is done: its round
+/// or search and its side, and what was found.
 ///
 /// # Errors
 /// The peer cannot be run, something of our own fails, or a signal comes before a pair was measured.
@@ -67,11 +68,8 @@ pub fn baseline(
     mut say: impl FnMut(&str, &BaselineRun),
 ) -> Result<Baseline, BaselineError> {
     let program = program::find(plan.peer, plan.binary.as_deref(), path).map_err(BaselineError::Missing)?;
-    let folder = Folder::new(plan.out.as_deref());
-    let folder =
-        folder.map_err(|error| BaselineError::Failed(format!("a directory for the runs: {error}")))?;
-    let version = program::version(plan.peer, &program, folder.path(), interrupts);
-    let version = version.map_err(BaselineError::Missing)?;
+    let version = version(plan, &program, interrupts)?;
+    let folder = Folder::new(plan.out.as_deref()).map_err(BaselineError::Failed)?;
     let mut found = begun(plan, host, version, program.display().to_string());
     let sides: Vec<Side> = plan
         .windows
@@ -98,6 +96,15 @@ pub fn baseline(
     }
     notes(plan, said, &mut found);
     Ok(found)
+}
+
+/// What the peer says of its version. Its files are no run's: a directory that was asked for stays empty when it says nothing,
+/// so that the same command can be given again.
+fn version(plan: &BaselinePlan, program: &Path, interrupts: &Interrupts) -> Result<String, BaselineError> {
+    let folder = Folder::new(None).map_err(BaselineError::Failed)?;
+    program::version(plan.peer, program, folder.path(), interrupts).map_err(|why| {
+        if interrupts.count() > 0 { BaselineError::Interrupted } else { BaselineError::Missing(why) }
+    })
 }
 
 /// What is known before the first run.
@@ -170,7 +177,7 @@ fn rounds(
             for at in order::of_round(round, sides.len()) {
                 let (Some(side), Some(kept)) = (sides.get(at), found.sides.get_mut(at)) else { continue };
                 let run = bench.run(side, Load { offered: *offered, length }, round)?;
-                say(&side.name(), &run);
+                say(&format!("round {}, {}", round + 1, side.name()), &run);
                 kept.runs.push(run);
             }
         }
@@ -193,14 +200,18 @@ fn searches(
         while let Some(rate) = search.next() {
             let offered = Offered::Rate(rate);
             let outcome = match possible(bench.plan, offered, length) {
-                Err(beyond) => Err(beyond),
+                Err(beyond) => {
+                    search.impossible();
+                    Err(beyond)
+                }
                 Ok(()) => {
                     let run = bench.run(side, Load { offered, length }, 0)?;
                     say(&format!("{}, search", side.name()), &run);
-                    kept_in_full(&run)
+                    let outcome = kept_in_full(&run);
+                    search.told(outcome.is_ok());
+                    outcome
                 }
             };
-            search.told(outcome.is_ok());
             if search.lost == Some(rate)
                 && let Err(wrong) = outcome
             {

@@ -2,11 +2,12 @@
 //!
 //! It must not run it for longer than a version takes.
 
-use super::child::Running;
+use super::child::{Ended, Running};
 use super::server::last_words;
 use crate::plan::Peer;
+use crate::report::terminal::clean;
 use crate::run::Interrupts;
-use crate::time::Span;
+use crate::time::{Span, format_span};
 use rustix::fs::{Access, access};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -16,6 +17,9 @@ use std::process::{Command, Stdio};
 
 /// A version is told at once, or not at all.
 const VERSION: Span = Span::from_s(20);
+
+/// More than any version, in characters.
+const LONGEST_VERSION: usize = 120;
 
 /// The one line that helps.
 const fn install(peer: Peer) -> &'static str {
@@ -46,8 +50,18 @@ fn can_be_run(place: &Path) -> bool {
     fs::metadata(place).is_ok_and(|about| about.is_file()) && access(place, Access::EXEC_OK).is_ok()
 }
 
-/// What it says of its version, in one line; files go to `folder`.
+/// What it says of its version, in one line that a terminal can take; files go to `folder`.
 pub(super) fn version(
+    peer: Peer,
+    program: &Path,
+    folder: &Path,
+    interrupts: &Interrupts,
+) -> Result<String, String> {
+    version_within(VERSION, peer, program, folder, interrupts)
+}
+
+fn version_within(
+    limit: Span,
     peer: Peer,
     program: &Path,
     folder: &Path,
@@ -67,18 +81,28 @@ pub(super) fn version(
         .stdout(File::create(&out).map_err(named)?)
         .stderr(File::create(&err).map_err(named)?);
     let running = Running::start(&mut command, &[]).map_err(named)?;
-    let used = running.wait(VERSION, interrupts).map_err(named)?;
+    let used = running.wait(limit, interrupts).map_err(named)?;
+    if used.ended == Ended::TimeLimit {
+        let limit = format_span(limit);
+        return Err(format!("{} does not tell its version within {limit}", program.display()));
+    }
     let said = read(&out).map_err(named)? + &read(&err).map_err(named)?;
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+    let said: Vec<String> = said.lines().map(one_line).collect();
+    let line = said.iter().find(|line| !line.is_empty());
     match line {
-        Some(line) if used.status.success() || peer == Peer::Wrk => Ok(line.to_owned()),
+        Some(line) if used.status.success() || peer == Peer::Wrk => Ok(line.clone()),
         _ => Err(format!(
             "{} does not tell its version ({}): {}",
             program.display(),
             used.status,
-            last_words(&said)
+            last_words(&said.join("\n"))
         )),
     }
+}
+
+/// A line without control characters, cut where it is longer than any version.
+fn one_line(line: &str) -> String {
+    clean(line).trim().chars().take(LONGEST_VERSION).collect()
 }
 
 /// A text file; what is no UTF-8 in it is replaced.
@@ -88,6 +112,7 @@ pub(super) fn read(file: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::folder::Folder;
     use super::*;
 
     #[test]
@@ -98,6 +123,24 @@ mod tests {
         assert!(
             find(Peer::K6, Some("/bin"), None).is_err_and(|why| why.contains("--binary /bin: no program"))
         );
+    }
+
+    #[test]
+    fn a_version_is_one_short_line_without_control_characters_and_comes_in_time() {
+        let folder = Folder::new(None).unwrap();
+        let said = |limit, script: &str| {
+            let place = folder.path().join("peer");
+            // A file that this process wrote could not be run while a child of another test still has it open.
+            let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod +x "$2""#;
+            let mut sh = Command::new("sh");
+            assert!(sh.args(["-c", write, "sh", script]).arg(&place).status().unwrap().success());
+            version_within(limit, Peer::K6, &place, folder.path(), &Interrupts::default())
+        };
+        let loud = said(VERSION, r"printf '\n k6 \033[31mv9%0300d\nmore\n' 0").unwrap();
+        assert!(loud.starts_with("k6  [31mv900") && loud.chars().count() == LONGEST_VERSION, "{loud}");
+        assert!(!loud.chars().any(char::is_control), "{loud:?}");
+        let hung = said(Span::from_ms(1), "exec sleep 1000").unwrap_err();
+        assert!(hung.ends_with("does not tell its version within 1ms"), "{hung}");
     }
 
     #[test]

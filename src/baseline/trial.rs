@@ -152,6 +152,12 @@ impl Bench<'_> {
             let busy = |cpus: &[usize]| after.busy_since(&before, cpus).map(Span::as_s_f64);
             found.client_busy_s = busy(&self.plan.client_cpus);
             found.server_busy_s = busy(&self.plan.server_cpus);
+            if !self.plan.server_cpus.is_empty() {
+                let mut both = [self.plan.client_cpus.as_slice(), &self.plan.server_cpus].concat();
+                both.sort_unstable();
+                both.dedup();
+                found.both_busy_s = busy(&both);
+            }
         }
         Ok(used)
     }

@@ -9,25 +9,37 @@ use crate::report::figures::{maybe_count, maybe_time, rate};
 use crate::report::terminal::{baseline as tables, clean};
 use crate::report::{Baseline, BaselineRun};
 use crate::run::Interrupts;
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Measures, tells, and keeps the JSON.
 pub(super) fn baseline(plan: &BaselinePlan, facts: &Facts) -> io::Result<Exit> {
     // Children have the limits of their parent.
     let _ = host::raise_files();
     let interrupts = Interrupts::catch()?;
-    let say = |side: &str, run: &BaselineRun| {
+    let say = |what: &str, run: &BaselineRun| {
         if !plan.quiet {
             // A progress line that nobody can read is no reason to stop.
-            let _ = writeln!(io::stderr(), "{}", clean(&line(side, run)));
+            let _ = writeln!(io::stderr(), "{}", clean(&line(what, run)));
+        }
+    };
+    // A place that cannot be written is told before minutes of runs, not after them.
+    let json = match plan.json.as_deref().map(|place| Kept::open(Path::new(place))).transpose() {
+        Ok(json) => json,
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "error: --json {why}");
+            return Ok(Exit::BadPlan);
         }
     };
     let path = std::env::var_os("PATH");
     let found = match baseline::baseline(plan, &deeds::machine(facts), path.as_deref(), &interrupts, say) {
         Ok(found) => found,
         Err(error) => {
-            writeln!(io::stderr(), "error: {}", clean(&error.to_string()))?;
+            if let Some(json) = json {
+                json.remove();
+            }
+            let _ = writeln!(io::stderr(), "error: {}", clean(&error.to_string()));
             return Ok(match error {
                 BaselineError::Missing(_) => Exit::BadPlan,
                 BaselineError::Failed(_) => Exit::Failed,
@@ -35,29 +47,28 @@ pub(super) fn baseline(plan: &BaselinePlan, facts: &Facts) -> io::Result<Exit> {
             });
         }
     };
-    io::stdout().lock().write_all(tables(&found, &deeds::style(false)).as_bytes())?;
     let mut exit = signal(&interrupts).map_or(Exit::Good, Exit::Interrupted);
-    if let Err(why) = keep(plan, &found) {
-        writeln!(io::stderr(), "error: {why}")?;
-        exit = exit.worse(Exit::Failed);
-    }
-    if let Some(why) = &found.failure {
-        writeln!(io::stderr(), "error: {}; what was measured until then is told", clean(why))?;
-        exit = exit.worse(Exit::Failed);
-    }
-    if found.measured_pairs() == 0 {
-        writeln!(io::stderr(), "error: no pair was measured")?;
+    let kept = json.map_or(Ok(()), |json| json.write(&found));
+    // What was measured is kept, and the status stands, whoever closes our output.
+    deeds::unless_gone(io::stdout().lock().write_all(tables(&found, &deeds::style(false)).as_bytes()))?;
+    for why in wrong(&found).into_iter().chain(kept.err()) {
+        let _ = writeln!(io::stderr(), "error: {}", clean(&why));
         exit = exit.worse(Exit::Failed);
     }
     Ok(exit)
 }
 
-/// One run on stderr, as it is done.
-fn line(side: &str, run: &BaselineRun) -> String {
+/// What of it went wrong as a whole.
+fn wrong(found: &Baseline) -> Vec<String> {
+    let failure = found.failure.as_ref().map(|why| format!("{why}; what was measured until then is told"));
+    let nothing = (found.measured_pairs() == 0).then(|| "no pair was measured".to_owned());
+    failure.into_iter().chain(nothing).collect()
+}
+
+/// One run on stderr, as it is done: what it was, and what was found.
+fn line(what: &str, run: &BaselineRun) -> String {
     let told = format!(
-        "round {}, {} at {:.0}: {} of {} sent, {}/s on the wire, CPU {}, E2E p50 {}",
-        run.round + 1,
-        side,
+        "{what} at {:.0}: {} of {} sent, {}/s on the wire, CPU {}, e2e_end p50 {}",
         run.offered,
         maybe_count(run.sent),
         maybe_count(run.due),
@@ -72,11 +83,26 @@ fn line(side: &str, run: &BaselineRun) -> String {
     }
 }
 
-fn keep(plan: &BaselinePlan, found: &Baseline) -> Result<(), String> {
-    let Some(place) = &plan.json else { return Ok(()) };
-    let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(place)?;
-        file.write_all(found.to_json().as_bytes())
-    };
-    write().map_err(|error: io::Error| format!("cannot write {place}: {error}"))
+/// The file of the JSON: there from before the first run, written after the last.
+struct Kept {
+    file: File,
+    place: PathBuf,
+}
+
+impl Kept {
+    fn open(place: &Path) -> Result<Self, String> {
+        let file = OpenOptions::new().write(true).create_new(true).open(place);
+        let file = file.map_err(|error| format!("{}: it cannot be made: {error}", place.display()))?;
+        Ok(Self { file, place: place.to_owned() })
+    }
+
+    fn write(mut self, found: &Baseline) -> Result<(), String> {
+        let written = self.file.write_all(found.to_json().as_bytes());
+        written.map_err(|error| format!("cannot write {}: {error}", self.place.display()))
+    }
+
+    /// Nothing was measured: the same command can be given again.
+    fn remove(self) {
+        let _ = fs::remove_file(self.place);
+    }
 }

@@ -76,7 +76,7 @@ fn write_repeats(plan: &Plan, repeats: &Repeats) -> Result<(), StoreError> {
 }
 
 /// Whoever reads our output may have seen enough; the run is what it was.
-fn unless_gone(told: io::Result<()>) -> io::Result<()> {
+pub(super) fn unless_gone(told: io::Result<()>) -> io::Result<()> {
     told.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 

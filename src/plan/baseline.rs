@@ -333,6 +333,10 @@ mod tests {
             (BaselineOptions { url: text("https://x"), model: text("m"), ..k6() }, "http://"),
             (BaselineOptions { url: text("http://x"), ..k6() }, "--model"),
             (BaselineOptions { ttft: text("soon"), ..k6() }, "--ttft"),
+            (
+                BaselineOptions { url: text("http://x"), model: text("m"), search: Some(true), ..k6() },
+                "accepted: without --url",
+            ),
         ] {
             let said = said(&options, &[0, 1]);
             assert!(said.contains(why), "{options:?}: {said}");

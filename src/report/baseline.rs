@@ -2,6 +2,10 @@
 //!
 //! It must not line up what is not the same quantity; times are integer nanoseconds, null = n/a or not measured.
 
+mod measures;
+
+pub use measures::{MEASURES, Measure, MeasureUnit, SLOPES, SlopeMeasure};
+
 use super::Host;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -120,6 +124,8 @@ pub struct BaselineRun {
     pub client_busy_s: Option<f64>,
     /// The same of the server's CPUs.
     pub server_busy_s: Option<f64>,
+    /// The same of all these CPUs; one that both share is counted once.
+    pub both_busy_s: Option<f64>,
     /// lowrho's verdict on itself.
     pub verdict: Option<String>,
     /// Whether the simulator says that it was the limit.
@@ -155,126 +161,12 @@ pub struct BaselineRatio {
 pub struct HighestRate {
     /// The highest rate that was sent in full; null = none was.
     pub kept: Option<u32>,
-    /// The lowest that was not, twice; null = the search ended before one was found.
+    /// The lowest that was not, twice, or cannot be asked for on this machine; null = the search ended before one was found.
     pub lost: Option<u32>,
     /// What was wrong there.
     pub why: String,
     /// Runs that it took.
     pub trials: u32,
-}
-
-/// In what a measure is told.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum MeasureUnit {
-    /// Requests.
-    Count,
-    /// Per second.
-    PerS,
-    /// Nanoseconds.
-    Ns,
-    /// CPU seconds.
-    CpuS,
-    /// Bytes.
-    Bytes,
-}
-
-/// One row of the table.
-#[derive(Copy, Clone, Debug)]
-pub struct Measure {
-    /// Its key in the JSON.
-    pub key: &'static str,
-    /// Its label; quantities under the names of `docs/METHOD.md`.
-    pub label: &'static str,
-    /// Its unit.
-    pub unit: MeasureUnit,
-    /// Whether both sides' values are the same quantity, so that a ratio means something.
-    pub has_ratio: bool,
-    /// Its value in a run.
-    pub of: fn(&BaselineRun) -> Option<f64>,
-}
-
-const fn row(
-    key: &'static str,
-    label: &'static str,
-    unit: MeasureUnit,
-    has_ratio: bool,
-    of: fn(&BaselineRun) -> Option<f64>,
-) -> Measure {
-    Measure { key, label, unit, has_ratio, of }
-}
-
-/// Every measure of a run, in the order of the table.
-pub const MEASURES: [Measure; 34] = {
-    use MeasureUnit::{Bytes, Count, CpuS, Ns, PerS};
-    [
-        row("due", "requests due", Count, false, |run| run.due.map(float)),
-        row("sent", "sent", Count, false, |run| run.sent.map(float)),
-        row("unsent", "unsent", Count, false, |run| Some(float(run.due?.saturating_sub(run.sent?)))),
-        row("failed", "failed", Count, false, |run| run.failed.map(float)),
-        row("wire_rate", "rate on the wire", PerS, true, |run| run.wire_rate),
-        row("start_jitter_p50", "start jitter p50", Ns, true, |run| run.start_jitter_ns.p50.map(ns)),
-        row("start_jitter_p99", "start jitter p99", Ns, true, |run| run.start_jitter_ns.p99.map(ns)),
-        row("start_jitter_max", "start jitter max", Ns, false, |run| run.start_jitter_ns.max.map(ns)),
-        row("lateness_p99", "lateness p99", Ns, false, |run| run.lateness_ns.p99.map(ns)),
-        row("head_p50", "head p50", Ns, false, |run| run.head_ns.p50.map(ns)),
-        row("head_p99", "head p99", Ns, false, |run| run.head_ns.p99.map(ns)),
-        row("true_head_p50", "  true p50", Ns, false, |run| run.true_head_ns.p50.map(ns)),
-        row("true_head_p99", "  true p99", Ns, false, |run| run.true_head_ns.p99.map(ns)),
-        row("e2e_end_mean", "e2e_end mean", Ns, false, |run| run.e2e_end_ns.mean.map(ns)),
-        row("e2e_end_p50", "e2e_end p50", Ns, false, |run| run.e2e_end_ns.p50.map(ns)),
-        row("e2e_end_p99", "e2e_end p99", Ns, false, |run| run.e2e_end_ns.p99.map(ns)),
-        row("true_e2e_end_mean", "  true mean", Ns, false, |run| run.true_e2e_end_ns.mean.map(ns)),
-        row("true_e2e_end_p50", "  true p50", Ns, false, |run| run.true_e2e_end_ns.p50.map(ns)),
-        row("true_e2e_end_p99", "  true p99", Ns, false, |run| run.true_e2e_end_ns.p99.map(ns)),
-        row("e2e_end_over_mean", "e2e_end less true, mean", Ns, true, |run| {
-            over(run.e2e_end_ns.mean, run.true_e2e_end_ns.mean)
-        }),
-        row("e2e_end_over_p50", "e2e_end less true, p50", Ns, true, |run| {
-            over(run.e2e_end_ns.p50, run.true_e2e_end_ns.p50)
-        }),
-        row("e2e_end_over_p99", "e2e_end less true, p99", Ns, true, |run| {
-            over(run.e2e_end_ns.p99, run.true_e2e_end_ns.p99)
-        }),
-        row("e2e_due_p50", "e2e_due p50", Ns, false, |run| run.e2e_due_ns.p50.map(ns)),
-        row("e2e_due_p99", "e2e_due p99", Ns, false, |run| run.e2e_due_ns.p99.map(ns)),
-        row("true_e2e_due_p50", "  by the server p50", Ns, false, |run| run.true_e2e_due_ns.p50.map(ns)),
-        row("true_e2e_due_p99", "  by the server p99", Ns, true, |run| run.true_e2e_due_ns.p99.map(ns)),
-        row("cpu_s", "CPU s, whole process", CpuS, false, |run| run.cpu_s),
-        row("cpu_s_per_1k_requests", "CPU s/1k requests", CpuS, true, |run| per_1k(run.cpu_s, run.sent)),
-        row("cpu_s_per_1k_events", "CPU s/1k events", CpuS, true, |run| per_1k(run.cpu_s, run.events)),
-        row("client_busy_s_per_1k_requests", "client's CPUs busy, s/1k", CpuS, true, |run| {
-            per_1k(run.client_busy_s, run.sent)
-        }),
-        row("server_cpu_s_per_1k_requests", "server's CPU s/1k", CpuS, true, |run| {
-            per_1k(run.server_cpu_s, run.sent)
-        }),
-        row("server_busy_s_per_1k_requests", "server's CPUs busy, s/1k", CpuS, true, |run| {
-            per_1k(run.server_busy_s, run.sent)
-        }),
-        row("both_busy_s_per_1k_requests", "all these CPUs busy, s/1k", CpuS, true, |run| {
-            per_1k(Some(run.client_busy_s? + run.server_busy_s?), run.sent)
-        }),
-        row("rss_bytes", "most memory resident", Bytes, true, |run| run.rss_bytes.map(float)),
-    ]
-};
-
-fn over(told: Option<i64>, truth: Option<i64>) -> Option<f64> {
-    Some(ns(told? - truth?))
-}
-
-fn per_1k(seconds: Option<f64>, count: Option<u64>) -> Option<f64> {
-    let count = count.filter(|count| *count > 0)?;
-    Some(seconds? * 1e3 / float(count))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a figure of a few digits")]
-const fn float(count: u64) -> f64 {
-    count as f64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days: finer than any latency")]
-const fn ns(value: i64) -> f64 {
-    value as f64
 }
 
 impl Ranged {
@@ -301,35 +193,6 @@ impl BaselineSide {
     }
 }
 
-/// A measure that is made of two rates: CPU seconds of 1,000 more in the same time. What does not grow with the rate (start-up,
-/// idle wakes) is cancelled.
-#[derive(Copy, Clone, Debug)]
-pub struct SlopeMeasure {
-    /// Its key in the JSON.
-    pub key: &'static str,
-    /// The key of the measure that it stands below.
-    pub below: &'static str,
-    /// What is counted.
-    count: fn(&BaselineRun) -> Option<u64>,
-}
-
-/// Both of them.
-pub const SLOPES: [SlopeMeasure; 2] = [
-    SlopeMeasure {
-        key: "cpu_s_per_1k_requests_slope",
-        below: "cpu_s_per_1k_requests",
-        count: |run| run.sent,
-    },
-    SlopeMeasure { key: "cpu_s_per_1k_events_slope", below: "cpu_s_per_1k_events", count: |run| run.events },
-];
-
-impl SlopeMeasure {
-    fn between(&self, high: &BaselineRun, low: &BaselineRun) -> Option<f64> {
-        let more = (self.count)(high)?.checked_sub((self.count)(low)?)?;
-        per_1k(Some(high.cpu_s? - low.cpu_s?), Some(more))
-    }
-}
-
 impl Baseline {
     /// The text of the JSON, indented, with a newline at its end.
     ///
@@ -349,7 +212,7 @@ impl Baseline {
         u32::try_from((0..self.pairs).filter(all).count()).unwrap_or(u32::MAX)
     }
 
-    /// Takes from the runs each side's figures and the ratios of pairs.
+    /// Takes from the runs each side's figures and the ratios of pairs, and notes what has no ratio.
     pub fn conclude(&mut self) {
         let keys = || MEASURES.iter().map(|one| one.key).chain(SLOPES.iter().map(|one| one.key));
         let figures: Vec<BTreeMap<String, Ranged>> = self
@@ -363,7 +226,12 @@ impl Baseline {
                 keys().filter_map(of).collect()
             })
             .collect();
-        self.ratios = self.pairs_ratios();
+        let (ratios, without) = self.pairs_ratios();
+        self.ratios = ratios;
+        if !without.is_empty() {
+            let without = without.join(", ");
+            self.notes.push(format!("no ratio, since a value of a pair is not above 0: {without}"));
+        }
         for (side, figures) in self.sides.iter_mut().zip(figures) {
             side.figures = figures;
         }
@@ -378,24 +246,28 @@ impl Baseline {
         }
     }
 
-    fn pairs_ratios(&self) -> Vec<BaselineRatio> {
-        let Some(peer) = self.sides.iter().find(|side| !side.is_ours) else { return Vec::new() };
+    /// The ratios, and what has none though both sides were measured: where a value is not above 0, a ratio says nothing, and to
+    /// leave that pair out would choose among the pairs.
+    fn pairs_ratios(&self) -> (Vec<BaselineRatio>, Vec<String>) {
+        let Some(peer) = self.sides.iter().find(|side| !side.is_ours) else { return Default::default() };
         let measures = MEASURES.iter().filter(|measure| measure.has_ratio).map(|measure| measure.key);
         let keys: Vec<&str> = measures.chain(SLOPES.iter().map(|slope| slope.key)).collect();
-        let ours = self.sides.iter().filter(|side| side.is_ours);
-        ours.flat_map(|ours| keys.iter().map(move |key| (ours, *key)))
-            .filter_map(|(ours, key)| {
-                let pair = |round| quotient(self.value(ours, key, round)?, self.value(peer, key, round)?);
-                let ratio = Ranged::of((0..self.pairs).filter_map(pair).collect())?;
-                Some(BaselineRatio { ours: ours.name.clone(), measure: key.to_owned(), ratio })
-            })
-            .collect()
+        let (mut ratios, mut without) = (Vec::new(), Vec::new());
+        for ours in self.sides.iter().filter(|side| side.is_ours) {
+            for key in &keys {
+                let pair = |round| Some((self.value(ours, key, round)?, self.value(peer, key, round)?));
+                let pairs: Vec<(f64, f64)> = (0..self.pairs).filter_map(pair).collect();
+                if pairs.iter().any(|(ours, theirs)| *ours <= 0.0 || *theirs <= 0.0) {
+                    without.push(format!("{key} of {}", ours.name));
+                } else if let Some(ratio) =
+                    Ranged::of(pairs.into_iter().map(|(ours, theirs)| ours / theirs).collect())
+                {
+                    ratios.push(BaselineRatio { ours: ours.name.clone(), measure: (*key).to_owned(), ratio });
+                }
+            }
+        }
+        (ratios, without)
     }
-}
-
-/// A ratio of two costs; none where the lower one is no cost.
-fn quotient(ours: f64, theirs: f64) -> Option<f64> {
-    (theirs > 0.0).then(|| ours / theirs)
 }
 
 #[cfg(test)]
@@ -469,6 +341,20 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_is_not_above_0_leaves_no_ratio_of_the_other_pairs_and_is_noted() {
+        for (ours, theirs) in [(1.0, 0.0), (0.0, 1.0), (-1.0, 2.0)] {
+            let of = |cpu_s| vec![run(0, 1_000.0, 3.0), run(1, 1_000.0, cpu_s), run(2, 1_000.0, 3.0)];
+            let found = concluded(of(ours), of(theirs));
+            assert_eq!(ratio(&found, "cpu_s_per_1k_requests"), None);
+            assert!(
+                found.notes[0].ends_with("not above 0: cpu_s_per_1k_requests of lowrho auto"),
+                "{found:?}"
+            );
+            assert_eq!(found.sides[0].figures["cpu_s"].n, 3, "figures are of all runs");
+        }
+    }
+
+    #[test]
     fn a_run_that_went_wrong_is_in_no_figure_and_its_pair_is_none() {
         let broken = BaselineRun { problem: Some("status 1".into()), ..run(1, 1_000.0, 99.0) };
         let ours = vec![run(0, 1_000.0, 1.0), run(1, 1_000.0, 1.0), run(2, 1_000.0, 1.0)];
@@ -478,15 +364,5 @@ mod tests {
         assert_eq!(found.sides[1].figures["cpu_s"].high, 2.0);
         assert_eq!(found.sides[0].figures["unsent"].high, 0.0);
         assert!(!found.sides[0].figures.contains_key("e2e_end_p50"), "what nobody told is n/a");
-    }
-
-    #[test]
-    fn every_measure_has_a_key_of_its_own() {
-        let mut keys: Vec<&str> =
-            MEASURES.iter().map(|measure| measure.key).chain(SLOPES.map(|slope| slope.key)).collect();
-        keys.sort_unstable();
-        let all = keys.len();
-        keys.dedup();
-        assert_eq!(keys.len(), all);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// A k6 that finds the server in its script, has 90 requests sent to it, and tells figures of its own.
 const K6: &str = r#"#!/bin/sh
@@ -77,9 +77,10 @@ fn both_sides_run_in_turn_and_are_held_against_the_servers_log() {
 
     // Its own words for what it is, and what each side was seen to send.
     assert!(out.contains("k6 v9.9.9 (a script)") && out.contains("fewer than 5 pairs"), "{out}");
+    assert_eq!(words(&out, "rounds measured"), "rounds measured 2 2");
     assert_eq!(words(&out, "requests due"), "requests due 100 100");
     assert_eq!(words(&out, "sent"), "sent 100 90");
-    assert_eq!(words(&out, "unsent"), "unsent 0 10");
+    assert_eq!(words(&out, "unsent"), "unsent, the most 0 10");
     assert!(
         words(&out, "start jitter p99").ends_with("n/a"),
         "which of 100 were due when is not known of 90: {out}"
@@ -132,9 +133,62 @@ fn a_peer_that_fails_is_a_row_with_what_happened() {
         (output.status.code(), text(&output.stderr).as_str()),
         (Some(1), "error: no pair was measured\n")
     );
+    assert_eq!(words(&out, "rounds measured"), "rounds measured 1 0");
     assert_eq!(words(&out, "sent"), "sent 100 n/a");
     assert_eq!(words(&out, "k6: "), "k6: 1 of its runs: it ended with exit status: 3: it fell over");
     assert!(out.contains("No pair was measured"), "{out}");
+}
+
+#[test]
+fn what_was_measured_is_kept_and_the_status_stands_when_nobody_reads() {
+    let folder = Folder::new();
+    let peer = script(&folder, BROKEN);
+    let mut command = lowrho(&folder);
+    command.args(arguments(&peer, &["--pairs", "1", "--quiet", "--json", "b.json"]));
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    drop((reader, command));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let found: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("b.json")).unwrap()).unwrap();
+    assert_eq!(found["sides"][0]["runs"][0]["sent"], 100);
+}
+
+#[test]
+fn a_search_closes_in_on_what_each_side_sends_in_full() {
+    let folder = Folder::new();
+    let peer = script(&folder, K6);
+    let more = ["--pairs", "1", "--search", "--json", "b.json", "--ttft", "200ms"];
+    // With so few files the higher rates, which need more connections, cannot be asked for.
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -n 200; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_lowrho")])
+        .args(arguments(&peer, &more))
+        .current_dir(folder.path())
+        .env_remove("OPENAI_API_KEY")
+        .env("XDG_CONFIG_HOME", "/nonexistent");
+    let output = command.output().unwrap();
+    let (out, aside) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}{aside}");
+    assert!(aside.contains("round 1, k6 at 100: 90 of 100 sent"), "{aside}");
+    assert!(aside.lines().any(|line| line.starts_with("k6, search at 50: 90 of 50 sent")), "{aside}");
+
+    let found: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("b.json")).unwrap()).unwrap();
+    let highest = |side: usize| &found["sides"][side]["highest"];
+    // 100 and 93 twice, 50, 75, 87 and 90 once.
+    let k6 = highest(1);
+    assert_eq!(
+        (k6["kept"].as_u64(), k6["lost"].as_u64(), k6["trials"].as_u64()),
+        (Some(90), Some(93), Some(8)),
+        "{aside}"
+    );
+    // On a busy machine the simulator may be late, and the reason then says so.
+    assert!(k6["why"].as_str().unwrap().starts_with("3 of 93 unsent"), "{k6}");
+    let ours = highest(0);
+    assert!(ours["kept"].as_u64() >= Some(100) && ours["lost"].as_u64() <= Some(800), "{ours} {aside}");
+    assert!(words(&out, "highest rate without drops").ends_with("/s 90/s"), "{out}");
+    assert_eq!(found["sides"][1]["runs"].as_array().unwrap().len(), 1, "trials are no rounds");
 }
 
 #[test]
@@ -184,6 +238,10 @@ fn what_is_missing_or_cannot_be_is_refused_in_a_line_before_anything_is_sent() {
         assert!(said.contains(why), "{arguments:?}: {said}");
     }
     let silent = script(&folder, "#!/bin/sh\nexit 1\n");
-    let said = refused(&["baseline", "k6", "--binary", &silent]);
-    assert!(said.contains("does not tell its version"), "{said}");
+    for _ in 0..2 {
+        let said = refused(&["baseline", "k6", "--binary", &silent, "--out", "kept", "--json", "b.json"]);
+        assert!(said.contains("does not tell its version"), "what is refused leaves nothing behind: {said}");
+    }
+    let said = refused(&["baseline", "k6", "--binary", &silent, "--json", "nowhere/b.json"]);
+    assert!(said.starts_with("error: --json nowhere/b.json: it cannot be made: "), "{said}");
 }

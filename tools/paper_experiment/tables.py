@@ -152,7 +152,7 @@ SATURATED_SERVER = 0.9
 
 
 def fitted(rows):
-    """For each client, setting, cores and server: its rows under rates, the fit, and whether that is of rates it kept up with.
+    """For each client, setting, cores, server and answer length: its rows under rates, the fit, and whether that is of rates it kept up with.
 
     One that was not finished in time has shown what it achieves, and nothing else.
     """
@@ -160,7 +160,7 @@ def fitted(rows):
     for row in order(rows):
         cell = row["cell"]
         if cell["load"]["kind"] == "rate" and row.get("usage") and achieved(row):
-            groups[cell["server"], cell["client"], cell["setting"], cell["cores"]].append(row)
+            groups[cell["server"], cell["load"]["tokens"], cell["client"], cell["setting"], cell["cores"]].append(row)
     for key, group in groups.items():
         whole = [row for row in group if row["outcome"] == "measured"]
         kept = [row for row in whole if achieved(row) >= model.KEPT_UP * row["cell"]["load"]["amount"]]
@@ -175,21 +175,21 @@ def fitted(rows):
 
 def models(rows, wanted=(1000, 5000, 10000)):
     """rho = lambda / mu for each client: predicted and observed saturation and wait, and the processes that are needed."""
-    heading = ["server", "client", "settings", "cores", "CPU ms a request", "start-up, CPU s", "mu of a core /s",
+    heading = ["server", "tokens", "client", "settings", "cores", "CPU ms a request", "start-up, CPU s", "mu of a core /s",
                "saturates at, predicted /s", "observed /s", "rho at the most that was asked",
                "wait there, predicted, ms (c2 0 to 1)", "added to E2E there, ms", *(f"k for {rate:,}/s" for rate in wanted)]
     lines, weak = [], False
-    for (server, name, setting, which), group, found, kept in fitted(rows):
+    for (server, tokens, name, setting, which), group, found, kept in fitted(rows):
         # One rate has no slope.
         if len(group) < 2:
             continue
         client, most = ALL[name], group[-1]
         cores = client.spreads(setting == "high", len(most["client_cpus"]))
         asked = most["cell"]["load"]["amount"]
-        lines.append([server, client.title, setting, which, *model_cells(group, found, cores, asked, most)])
+        lines.append([server, f"{tokens:,}", client.title, setting, which, *model_cells(group, found, cores, asked, most)])
         if found:
             if not kept:
-                lines[-1][4] += " *"
+                lines[-1][5] += " *"
                 weak = True
             lines[-1] += [number(model.processes_for(rate, found.mu), 0) for rate in wanted]
         else:
@@ -258,19 +258,18 @@ def everything(rows):
         yield ""
 
 
-def words_of(environment):
-    """What a client's settings and arrivals are, as a table."""
+def words_of(version_of):
+    """What a client's settings and arrivals are, as a table; `version_of` tells a client's version."""
     for client in ALL.values():
         if client.missing:
             continue
-        found = environment(client)
-        yield [client.title, found, client.arrivals, client.ttft or "no TTFT: it knows no tokens",
+        yield [client.title, version_of(client), client.arrivals, client.ttft or "no TTFT: it knows no tokens",
                client.high or "none documented"]
 
 
-def clients(environment):
+def clients(version_of):
     yield from markdown(["client", "version", "arrivals by default", "its TTFT ends with", "settings for high rates"],
-                        words_of(environment))
+                        words_of(version_of))
 
 
 BEGIN, END = "<!-- tools/paper --table: begin -->", "<!-- tools/paper --table: end -->"

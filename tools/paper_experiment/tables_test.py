@@ -41,9 +41,19 @@ class Tables(unittest.TestCase):
         line = next(line for line in tables.models([row("vllm", 100), row("vllm", 500)]) if "vLLM" in line)
         cells = [each.strip() for each in line.strip("|").split("|")]
         # 1 ms a request, 2 s of start-up: mu = 1,000/s on the one core that a single process takes.
-        self.assertEqual(cells[4:8], ["1.000", "2.0", "1,000", "1,000"])
-        self.assertEqual(cells[8:10], ["above 500", "0.50 (500/s)"])
+        self.assertEqual(cells[5:9], ["1.000", "2.0", "1,000", "1,000"])
+        self.assertEqual(cells[9:11], ["above 500", "0.50 (500/s)"])
         self.assertEqual(cells[-3:], ["4", "17", "34"])
+
+    def test_answers_of_another_length_are_another_model(self):
+        rows = [row("vllm", 100), row("vllm", 500)]
+        for asked in (100, 500):
+            longer = row("vllm", asked)
+            longer["cell"]["load"]["tokens"] = 64
+            longer["usage"]["cpu_s"] = 2 + asked * 8 * 0.004
+            rows.append(longer)
+        found = [[each.strip() for each in line.strip("|").split("|")] for line in tables.models(rows) if "vLLM" in line]
+        self.assertEqual([(cells[1], cells[5]) for cells in found], [("8", "1.000"), ("64", "4.000")])
 
     def test_what_was_not_finished_in_time_tells_what_was_achieved(self):
         late = row("vllm", 5000, outcome="failed", reason="not finished after 60 s", reported={})

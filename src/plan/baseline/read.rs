@@ -70,6 +70,10 @@ fn read(r: &mut Reading, asked: &Asked, given: &BaselineOptions, limits: &Limits
         let why = "wrk drives a closed loop, which has no rate to search: leave --search out";
         r.note(option!(@place baseline.search), Some("true".into()), "with k6 and oha", why);
     }
+    if given.url.is_some() && given.search == Some(true) {
+        let why = "only the simulator's log tells the rate on the wire: without it a client that is late keeps every rate";
+        r.note(option!(@place baseline.search), Some("true".into()), "without --url", why);
+    }
     let windows = windows(r, asked);
     let (client_cpus, server_cpus, mut caveats) = cpu_sets(r, asked, limits);
     let (sim, url, model) = server(r, asked, given);

@@ -39,7 +39,7 @@ pub struct BaselineOptions {
     /// Rounds: each side once at each rate, the order turned round from one to the next
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub pairs: Option<Text>,
-    /// Search each side's highest rate that it sends in full; it takes some ten shorter runs a side
+    /// Search each side's highest rate that it sends in full, some ten shorter runs a side; not with --url
     #[arg(long, value_name = "BOOL", help_heading = "Load")]
     pub search: Option<bool>,
     /// Tokens of each answer

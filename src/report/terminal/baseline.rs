@@ -46,20 +46,21 @@ fn write(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
     found.notes.iter().try_for_each(|note| page.paragraph(Look::Dim, "  ", note))
 }
 
-/// Medians over the rounds.
+/// Medians over the rounds; of what should be none, the most.
 fn sides(found: &Baseline) -> Table {
-    let rounds =
-        found.sides.iter().map(|side| side.figures.values().map(|ranged| ranged.n).max().unwrap_or(0));
-    let heading = format!("median of {}", rounds.max().unwrap_or(0));
-    let columns: Vec<(&str, u8)> = std::iter::once((heading.as_str(), 0))
+    let columns: Vec<(&str, u8)> = std::iter::once(("medians", 0))
         .chain(found.sides.iter().map(|side| (side.name.as_str(), 0)))
         .collect();
     let mut table = Table::new(&columns);
+    let rounds = found.sides.iter().map(|side| rounds(side, found.offered));
+    table.row(std::iter::once("rounds measured".to_owned()).chain(rounds).collect());
     let told = |key: &str| found.sides.iter().any(|side| side.figures.contains_key(key));
+    let median = |ranged: &Ranged| ranged.median;
     for measure in MEASURES.iter().filter(|measure| told(measure.key)) {
-        table.row(cells(found, measure.label, measure.key, measure.unit));
+        let of = if measure.tells_the_most() { |ranged: &Ranged| ranged.high } else { median };
+        table.row(cells(found, measure.label, measure.key, measure.unit, of));
         for slope in SLOPES.iter().filter(|slope| slope.below == measure.key && told(slope.key)) {
-            table.row(cells(found, SLOPE_LABEL, slope.key, measure.unit));
+            table.row(cells(found, SLOPE_LABEL, slope.key, measure.unit, median));
         }
     }
     if found.sides.iter().any(|side| side.highest.is_some()) {
@@ -73,9 +74,15 @@ fn sides(found: &Baseline) -> Table {
     table
 }
 
-fn cells(found: &Baseline, label: &str, key: &str, unit: MeasureUnit) -> Vec<String> {
+/// How many runs of a side its medians are of: those at the compared load that went well.
+fn rounds(side: &BaselineSide, offered: f64) -> String {
+    let runs = side.runs.iter().filter(|run| run.offered == offered && run.problem.is_none());
+    count(runs.count() as u64)
+}
+
+fn cells(found: &Baseline, label: &str, key: &str, unit: MeasureUnit, of: fn(&Ranged) -> f64) -> Vec<String> {
     let value = |side: &BaselineSide| {
-        side.figures.get(key).map_or(NOT_TOLD.into(), |ranged| figure(ranged.median, unit))
+        side.figures.get(key).map_or(NOT_TOLD.into(), |ranged| figure(of(ranged), unit))
     };
     std::iter::once(label.to_owned()).chain(found.sides.iter().map(value)).collect()
 }
@@ -219,13 +226,14 @@ mod tests {
             ..BaselineSide::default()
         };
         let broken = BaselineRun { problem: Some("it ended with status 9".into()), ..run(1, 3.0, None) };
+        let late = BaselineRun { sent: Some(7_980), ..run(1, 1.1, Some(60_000)) };
         let mut found = Baseline {
             peer: "k6".into(),
             peer_version: "k6 v1.1.0".into(),
             offered: 1_000.0,
             pairs: 2,
             sides: vec![
-                side("lowrho auto", true, vec![run(0, 1.0, Some(50_000)), run(1, 1.1, Some(60_000))]),
+                side("lowrho auto", true, vec![run(0, 1.0, Some(50_000)), late]),
                 side("k6", false, vec![run(0, 2.0, None), broken]),
             ],
             notes: vec!["a note".into()],
@@ -241,7 +249,9 @@ mod tests {
             line.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert!(text.starts_with("lowrho   beside  k6 v1.1.0"), "{text}");
-        assert_eq!(row("unsent"), "unsent 10 10");
+        assert_eq!(row("rounds measured"), "rounds measured 2 1");
+        assert_eq!(row("sent"), "sent 7,985 7,990");
+        assert_eq!(row("unsent"), "unsent, the most 20 10");
         assert_eq!(row("lateness p99"), "lateness p99 55.0 us n/a");
         assert_eq!(row("verdicts"), "verdicts 2 valid n/a");
         assert_eq!(row("highest rate"), "highest rate without drops n/a 3,000/s");
