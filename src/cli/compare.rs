@@ -7,6 +7,7 @@ use crate::report::terminal::clean;
 use crate::report::{Ended, Summary};
 use crate::store::{Results, StoreError};
 use crate::time::{Instant, Span};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -124,17 +125,35 @@ fn repeats(dir: &Path) -> Result<(Vec<Reading>, usize), String> {
         listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     numbers.sort_unstable();
     let (mut readings, mut broken_off) = (Vec::new(), 0);
+    let mut seen = BTreeSet::new();
     for number in numbers {
         let dir = dir.join(number.to_string());
         let name = dir.display().to_string();
         let (summary, reading) = run(&dir, &name).map_err(|why| format!("{name}: {why}"))?;
+        if !seen.insert(summary.run.id.clone()) {
+            return Err(format!("{name}: run {} is there twice: its spread would be none", summary.run.id));
+        }
         if summary.run.ended == Ended::Interrupted {
             broken_off += 1;
         } else {
             readings.push(reading);
         }
     }
+    let made = made(dir).unwrap_or(seen.len());
+    if made > seen.len() {
+        return Err(format!(
+            "{made} runs were made, and {} are there: the others may be the worst",
+            seen.len()
+        ));
+    }
     Ok((readings, broken_off))
+}
+
+/// How many runs `repeats.json` lists.
+fn made(dir: &Path) -> Option<usize> {
+    let text = named_file::text(&dir.join("repeats.json"), MOST_BYTES).ok()?;
+    let listed: serde_json::Value = serde_json::from_str(&text).ok()?;
+    Some(listed.get("runs")?.as_array()?.len())
 }
 
 /// One run of ours, with what its rows tell.

@@ -61,6 +61,9 @@ struct Rows {
 impl Rows {
     fn add(&mut self, row: &Field<'_>) -> Result<(), ForeignError> {
         let (start, end) = (row.need("start_time")?.time(S)?, row.need("end_time")?.time(S)?);
+        if end < start {
+            return Err(row.wrong("ends before it starts".into()));
+        }
         let (from, until) = self.span_ns.unwrap_or((start, end));
         self.span_ns = Some((from.min(start), until.max(end)));
         if row.get("error").is_some() {
@@ -79,6 +82,12 @@ impl Rows {
         let tokens = counted.or(response.maybe_count("output_tokens")?).unwrap_or(0);
         self.output_tokens = self.output_tokens.saturating_add(tokens);
         let times = spoken(&response)?;
+        let in_order = times.windows(2).all(|pair| pair.first() <= pair.get(1));
+        if !in_order || times.first().is_some_and(|first| *first < start) {
+            return Err(
+                response.wrong("has messages that came before the request, or before one another".into())
+            );
+        }
         let ([first, ..], [.., last]) = (times.as_slice(), times.as_slice()) else { return Ok(()) };
         self.ttft.push(first - start);
         self.e2e.push(last - start);
@@ -118,6 +127,10 @@ fn spoken(response: &Field<'_>) -> Result<Vec<f64>, ForeignError> {
     let (Some(chunks), Some(times)) = (response.get("response_chunks"), response.get("chunk_times")) else {
         return Ok(Vec::new());
     };
+    let (count, stamps) = (chunks.list()?.count(), times.list()?.count());
+    if count != stamps {
+        return Err(response.wrong(format!("has {count} messages, and times of {stamps}")));
+    }
     let mut spoken = Vec::new();
     for (chunk, time) in chunks.list()?.zip(times.list()?) {
         if has_text(chunk.text()?) {
@@ -188,5 +201,23 @@ mod tests {
         odd["info"]["response_metrics"]["chunk_times"] = json!(["soon"]);
         let why = read(&json!([odd]), "r").unwrap_err().to_string();
         assert!(why.contains("chunk_times"), "{why}");
+        let refused = |change: fn(&mut Value)| {
+            let mut odd = request(1.0, &[("a", 0.1), ("b", 0.15)], 4);
+            change(&mut odd);
+            read(&json!([odd]), "r").unwrap_err().to_string()
+        };
+        assert!(refused(|odd| odd["end_time"] = json!(0.5)).contains("ends before it starts"));
+        assert!(
+            refused(|odd| odd["info"]["response_metrics"]["chunk_times"] = json!([1.15, 1.1]))
+                .contains("one another")
+        );
+        assert!(
+            refused(|odd| odd["info"]["response_metrics"]["chunk_times"] = json!([0.9, 1.1]))
+                .contains("before the request")
+        );
+        assert!(
+            refused(|odd| odd["info"]["response_metrics"]["chunk_times"] = json!([1.1]))
+                .contains("times of 1")
+        );
     }
 }

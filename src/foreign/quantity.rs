@@ -250,5 +250,6 @@ impl Statistic {
 /// A span of so many nanoseconds, to the nearest; what no span can hold is the longest one.
 #[must_use]
 pub fn span(ns: f64) -> Span {
-    Span::from_s_f64(ns / 1e9)
+    const MOST: f64 = 9.1e18;
+    Span::from_s_f64(ns.clamp(-MOST, MOST) / 1e9)
 }

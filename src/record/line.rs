@@ -249,12 +249,14 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The record of a row; an error when a word is none that rows use, or an instant lies outside the clock.
+    /// The record of a row; an error when a word is none that rows use, or an instant lies outside the clock or any run.
     fn record(self, start: Instant) -> Result<Record, String> {
+        /// 115 days: sums of squares of true latencies never overflow.
+        const LONGEST_RUN_NS: u64 = 10_000_000_000_000_000;
         let at = |ns: i64| {
-            start
-                .as_ns()
-                .checked_add_signed(ns)
+            Some(ns)
+                .filter(|ns| ns.unsigned_abs() <= LONGEST_RUN_NS)
+                .and_then(|ns| start.as_ns().checked_add_signed(ns))
                 .map(Instant::from_ns)
                 .ok_or(format!("{ns} ns is no instant of this run"))
         };

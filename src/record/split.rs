@@ -103,7 +103,7 @@ impl Split {
             class.contributed();
         }
         if let (Some(first), Some(input)) = (record.first, record.usage.prompt_tokens) {
-            let uncached = input.saturating_sub(record.usage.cached_tokens.unwrap_or(0));
+            let uncached = input.saturating_sub(record.usage.cached_of_prompt().unwrap_or(0));
             self.lines[block].see(uncached, (first - record.due).as_ns(), tokens);
         }
     }

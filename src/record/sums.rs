@@ -154,7 +154,7 @@ impl TokenSums {
         }
         self.output += output;
         self.input += record.usage.prompt_tokens.unwrap_or(0);
-        self.cached += record.usage.cached_tokens.unwrap_or(0);
+        self.cached += record.usage.cached_of_prompt().unwrap_or(0);
         self.reasoning += record.usage.reasoning_tokens.unwrap_or(0);
         self.input_known += u64::from(record.usage.prompt_tokens.is_some());
         let source = match record.token_source {

@@ -3,6 +3,7 @@
 //! Values are nanoseconds; the log's own maxima are in milliseconds, as those tools expect. It computes no quantile.
 
 use super::StoreError;
+use super::regular::regular;
 use crate::record::{Histogram, Metric};
 use crate::time::Span;
 use base64::Engine;
@@ -12,8 +13,8 @@ use hdrhistogram::serialization::interval_log::{
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -22,6 +23,9 @@ const MAX_VALUE_DIVISOR: f64 = 1e6;
 
 /// The metric that has a line without a tag besides its own: public tools misread a log in which every line has one.
 const MAIN: Metric = Metric::Ttft;
+
+/// The longest line that is read: a histogram with a count for every value that there can be takes less.
+const LONGEST_LINE: u64 = 4 << 20;
 
 /// The log, written as the run goes: every interval is in the file when [`HistogramLog::append`] returns.
 #[derive(Debug)]
@@ -85,13 +89,20 @@ impl HistogramLog {
 /// # Errors
 /// The file cannot be read, or one of its lines: sums of some of them would be of a part of the run.
 pub fn read_sums(path: &Path) -> Result<BTreeMap<Metric, Histogram>, StoreError> {
-    let text = fs::read(path).map_err(StoreError::io("read", path))?;
+    let mut log = BufReader::new(regular(path).map_err(StoreError::io("read", path))?);
     let mut sums = BTreeMap::new();
     let mut deserializer = Deserializer::new();
-    let lines = text.split_inclusive(|byte| *byte == b'\n').zip(1..);
-    for (line, number) in lines.filter(|(line, _)| line.ends_with(b"\n")) {
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let mut next = (&mut log).take(LONGEST_LINE);
+        let read = next.read_until(b'\n', &mut line).map_err(StoreError::io("read", path))?;
         let damaged = || StoreError::Histograms { path: path.to_path_buf(), line: number };
-        let interval = match IntervalLogIterator::new(line).next() {
+        if !line.ends_with(b"\n") {
+            // A last line that is cut ends the log.
+            return if (read as u64) < LONGEST_LINE { Ok(sums) } else { Err(damaged()) };
+        }
+        let interval = match IntervalLogIterator::new(&line).next() {
             Some(Ok(LogEntry::Interval(interval))) => interval,
             Some(Ok(_)) | None => continue,
             Some(Err(_)) => return Err(damaged()),

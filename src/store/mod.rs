@@ -7,6 +7,7 @@ mod error;
 mod histograms;
 mod queue;
 mod reader;
+mod regular;
 mod told;
 mod writer;
 

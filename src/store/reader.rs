@@ -3,11 +3,15 @@
 //! Never holds more than one line; a cut last line (kill -9, a full disk) ends the file and is said.
 
 use super::StoreError;
+use super::regular::regular;
 use crate::record::{Record, read_line};
 use crate::time::Instant;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+
+/// A row of a million gaps with their uncertainties has some 30 MB.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// An iterator over the records of a file.
 #[derive(Debug)]
@@ -27,7 +31,7 @@ impl RecordReader {
     /// # Errors
     /// When the system refuses.
     pub fn open(path: &Path, start: Instant) -> Result<Self, StoreError> {
-        let file = File::open(path).map_err(StoreError::io("read", path))?;
+        let file = regular(path).map_err(StoreError::io("read", path))?;
         Ok(Self {
             file: BufReader::new(file),
             path: path.to_path_buf(),
@@ -48,9 +52,14 @@ impl RecordReader {
     fn read(&mut self) -> Result<Option<Record>, StoreError> {
         self.text.clear();
         self.line += 1;
-        let read = self.file.read_until(b'\n', &mut self.text).map_err(StoreError::io("read", &self.path))?;
+        let mut line = (&mut self.file).take(LONGEST_LINE);
+        let read = line.read_until(b'\n', &mut self.text).map_err(StoreError::io("read", &self.path))?;
         if read == 0 {
             return Ok(None);
+        }
+        if read as u64 == LONGEST_LINE {
+            let words = format!("it is longer than the {LONGEST_LINE} bytes that a row can have");
+            return Err(StoreError::Row { path: self.path.clone(), line: self.line, words });
         }
         let whole = self.text.ends_with(b"\n");
         match read_line(&self.text, self.start) {

@@ -190,6 +190,13 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// How many of the prompt's tokens were cached, as far as that can be: a server that counts more of them than the prompt
+    /// has says nothing of it.
+    #[must_use]
+    pub fn cached_of_prompt(&self) -> Option<u64> {
+        self.cached_tokens.filter(|cached| self.prompt_tokens.is_some_and(|prompt| *cached <= prompt))
+    }
+
     /// Takes over what `later` says: never summed, and null says nothing.
     pub fn merge(&mut self, later: Self) {
         self.prompt_tokens = later.prompt_tokens.or(self.prompt_tokens);
@@ -291,5 +298,18 @@ impl Reply {
             retry_at_unix_s: None,
             reusable: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_cached_than_there_is_says_nothing() {
+        let of = |prompt_tokens, cached_tokens| Usage { prompt_tokens, cached_tokens, ..Usage::default() };
+        assert_eq!(of(Some(5), Some(5)).cached_of_prompt(), Some(5));
+        assert_eq!(of(Some(5), Some(500)).cached_of_prompt(), None);
+        assert_eq!((of(None, Some(5)).cached_of_prompt(), of(Some(5), None).cached_of_prompt()), (None, None));
     }
 }

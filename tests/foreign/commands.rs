@@ -63,11 +63,29 @@ fn compare_tells_files_side_by_side_and_holds_them_to_limits() {
 }
 
 #[test]
+fn figures_that_no_run_has_are_told_without_a_panic() {
+    let folder = folder("absurd");
+    let mut summary = sample::steady();
+    summary.total.latency.ttft_ns.p90 = Some(i64::MAX);
+    summary.total.load.failed = u64::MAX;
+    fs::write(folder.join("after/summary.json"), summary.to_json()).unwrap();
+    assert_eq!(told(&lowrho(&folder, &["compare", "before", "after"])).0, 0);
+    for format in ["vllm", "aiperf", "inference-perf", "k6"] {
+        let (code, _, err) = told(&lowrho(
+            &folder,
+            &["export", "after", "--as", format, "--out", &format!("as-{format}.json")],
+        ));
+        assert_eq!(code, 0, "{format}: {err}");
+    }
+}
+
+#[test]
 fn compare_tells_repeats_by_the_spread_between_them() {
     let folder = folder("repeats");
     for (name, p99_ms) in [("low", [20_i64, 21, 19]), ("near", [20, 22, 20]), ("high", [30, 32, 29])] {
         for (run, ms) in (1..).zip(p99_ms) {
             let mut summary = sample::steady();
+            summary.run.id = format!("{name}-{run}");
             summary.total.latency.ttft_ns.p99 = Some(ms * 1_000_000);
             let dir = folder.join(name).join(run.to_string());
             fs::create_dir_all(&dir).unwrap();
@@ -81,6 +99,20 @@ fn compare_tells_repeats_by_the_spread_between_them() {
     broken.total.latency.ttft_ns.p99 = Some(500_000_000);
     fs::create_dir_all(folder.join("low/4")).unwrap();
     fs::write(folder.join("low/4/summary.json"), broken.to_json()).unwrap();
+
+    // A run that is there twice, or is lost, would make the spread what it is not.
+    fs::create_dir_all(folder.join("twice/1")).unwrap();
+    fs::create_dir_all(folder.join("twice/2")).unwrap();
+    fs::write(folder.join("twice/repeats.json"), r#"{"runs": [{}, {}, {}]}"#).unwrap();
+    for (second, why) in [("high/1", "is there twice"), ("high/2", "3 runs were made, and 2 are there")] {
+        fs::copy(folder.join("high/1/summary.json"), folder.join("twice/1/summary.json")).unwrap();
+        fs::copy(folder.join(second).join("summary.json"), folder.join("twice/2/summary.json")).unwrap();
+        let (code, _, err) = told(&lowrho(&folder, &["compare", "low", "twice"]));
+        assert!(code == 2 && err.contains(why), "{code} {err}");
+    }
+    fs::write(folder.join("twice/2/summary.json"), "{").unwrap();
+    let (code, _, err) = told(&lowrho(&folder, &["compare", "low", "twice"]));
+    assert!(code == 2 && err.contains("twice/2"), "{code} {err}");
 
     let gate = |other: &str| told(&lowrho(&folder, &["compare", "low", other, "--fail-if", "ttft_p99>+10%"]));
     let (code, out, err) = gate("high");

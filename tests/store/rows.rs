@@ -110,6 +110,22 @@ fn a_broken_row_is_named_by_its_file_and_line() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    let folder = Folder::new();
+    let results = new_results(&folder);
+    write(&results, Records::All, &[plain(0)]);
+    for name in ["records.jsonl", "histograms.hlog"] {
+        let path = folder.path().join(name);
+        let _ = fs::remove_file(&path);
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+    }
+    let rows = results.records(START).unwrap_err().to_string();
+    let sums = results.read_histograms().unwrap_err().to_string();
+    assert!([rows, sums].iter().all(|why| why.contains("no regular file")));
+}
+
+#[test]
 fn a_word_that_no_row_says_is_refused() {
     let folder = Folder::new();
     let results = new_results(&folder);
@@ -121,6 +137,7 @@ fn a_word_that_no_row_says_is_refused() {
         ("\"error\":null", "\"error\":\"reset\"", "ok and error contradict"),
         ("\"software\"", "\"guess\"", "stamp is \"guess\""),
         ("\"due_ns\":1000000", "\"due_ns\":-9000000000000000", "is no instant"),
+        ("\"due_ns\":1000000", "\"due_ns\":9223372036854775807", "is no instant"),
     ] {
         fs::write(&path, text.replace(from, to)).unwrap();
         let error = results.records(START).unwrap().find_map(Result::err).unwrap().to_string();

@@ -22,7 +22,7 @@ const STATISTICS: [(&str, Statistic); 8] = [
 pub(super) fn value(summary: &Summary) -> Value {
     let total = &summary.total;
     let (done, failures) = (total.load.completed, failed(summary));
-    let all = done + failures;
+    let all = done.saturating_add(failures);
     let mut metrics = Map::new();
     let mut put = |name: &str, metric: Value| drop(metrics.insert(name.to_owned(), metric));
     let rate = window_s(summary).map(|s| float(all) / s);
