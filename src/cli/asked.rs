@@ -3,9 +3,9 @@
 use super::Exit;
 use super::args::{Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments};
 use super::limits::tried_limits;
-use super::{Compare, Export, K6Script, card, elsewhere, named_file, repeated, shape};
+use super::{Compare, Export, K6Script, card, elsewhere, repeated, shape};
 use crate::foreign::{Format, GateError, Scope};
-use crate::host::Facts;
+use crate::host::{Facts, named_file};
 use crate::plan::{
     BaselinePlan, FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text,
     parse_cpus,

@@ -16,7 +16,6 @@ mod floor;
 mod init;
 mod k6_script;
 mod limits;
-mod named_file;
 mod repeated;
 mod shape;
 mod sweeps;

@@ -128,6 +128,9 @@ pub struct BaselineRun {
     pub both_busy_s: Option<f64>,
     /// lowrho's verdict on itself.
     pub verdict: Option<String>,
+    /// What keeps that verdict from being valid, worst first.
+    #[serde(default)]
+    pub verdict_reasons: Vec<String>,
     /// Whether the simulator says that it was the limit.
     pub server_was_the_limit: bool,
     /// What went wrong; such a run is in no figure.

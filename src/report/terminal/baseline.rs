@@ -3,7 +3,7 @@
 use super::page::{Look, Page, Style};
 use super::table::Table;
 use crate::report::figures::{count, rate, time};
-use crate::report::{Baseline, BaselineSide, MEASURES, Measure, MeasureUnit, Ranged, SLOPES};
+use crate::report::{Baseline, BaselineRun, BaselineSide, MEASURES, Measure, MeasureUnit, Ranged, SLOPES};
 use std::fmt;
 
 /// What stands for a quantity that a side does not have.
@@ -43,6 +43,7 @@ fn write(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
     page.blank()?;
     ratios(found, page)?;
     problems(found, page)?;
+    found.sides.iter().try_for_each(|side| doubts(side, found.offered, page))?;
     found.notes.iter().try_for_each(|note| page.paragraph(Look::Dim, "  ", note))
 }
 
@@ -169,6 +170,20 @@ fn ranged(ratio: Ranged) -> String {
     format!("{median:.digits$} ({low:.digits$} to {high:.digits$}, {n})")
 }
 
+/// Why lowrho's verdicts on itself are not valid: of each kind of verdict the first reason of the first such run, and how many
+/// there are.
+fn doubts(side: &BaselineSide, offered: f64, page: &mut Page<'_>) -> fmt::Result {
+    for verdict in ["suspect", "invalid"] {
+        let is_such = |run: &&BaselineRun| run.offered == offered && run.verdict.as_deref() == Some(verdict);
+        let such: Vec<&BaselineRun> = side.runs.iter().filter(is_such).collect();
+        let Some(reason) = such.iter().find_map(|run| run.verdict_reasons.first()) else { continue };
+        let which = if such.len() == 1 { "" } else { ", such as" };
+        let words = format!("{} {verdict}{which}: {reason}", such.len());
+        page.paragraph(Look::Plain, &format!("{}: ", side.name), &words)?;
+    }
+    Ok(())
+}
+
 /// What went wrong, a line a kind.
 fn problems(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
     for side in &found.sides {
@@ -202,7 +217,7 @@ fn problems(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{BaselineRun, HighestRate, Told};
+    use crate::report::{HighestRate, Told};
 
     fn run(round: u32, cpu_s: f64, p50: Option<i64>) -> BaselineRun {
         BaselineRun {
@@ -226,7 +241,12 @@ mod tests {
             ..BaselineSide::default()
         };
         let broken = BaselineRun { problem: Some("it ended with status 9".into()), ..run(1, 3.0, None) };
-        let late = BaselineRun { sent: Some(7_980), ..run(1, 1.1, Some(60_000)) };
+        let late = BaselineRun {
+            sent: Some(7_980),
+            verdict: Some("suspect".into()),
+            verdict_reasons: vec!["sent late".into(), "and more".into()],
+            ..run(1, 1.1, Some(60_000))
+        };
         let mut found = Baseline {
             peer: "k6".into(),
             peer_version: "k6 v1.1.0".into(),
@@ -253,7 +273,8 @@ mod tests {
         assert_eq!(row("sent"), "sent 7,985 7,990");
         assert_eq!(row("unsent"), "unsent, the most 20 10");
         assert_eq!(row("lateness p99"), "lateness p99 55.0 us n/a");
-        assert_eq!(row("verdicts"), "verdicts 2 valid n/a");
+        assert_eq!(row("verdicts"), "verdicts 1 valid, 1 suspect n/a");
+        assert_eq!(row("lowrho auto: "), "lowrho auto: 1 suspect: sent late");
         assert_eq!(row("highest rate"), "highest rate without drops n/a 3,000/s");
         assert_eq!(row("k6: "), "k6: 1 of its runs: it ended with status 9");
         assert!(row("k6, search").ends_with("3,100 requests/s: 8 unsent"));
