@@ -54,6 +54,8 @@ impl Server {
             .arg(format_cpus(cpus))
             .arg("--log")
             .arg(log)
+            .arg("--owner")
+            .arg(std::process::id().to_string())
             .stdin(Stdio::null())
             .stdout(File::create(&said).map_err(named)?)
             .stderr(File::create(&told).map_err(named)?);

@@ -332,3 +332,60 @@ fn wrk_words(text: &str) -> String {
 fn one_line(error: &impl std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_nothing_succeeded_is_told_in_the_words_of_the_client() {
+        let folder = Folder::new(None).expect("a folder");
+        std::fs::write(folder.path().join("stderr.txt"), "a\nconnection refused\n").expect("it is written");
+        let said = |side, text: &str| why_nothing(&Side::Theirs(side), text, folder.path());
+        let oha =
+            r#"{"statusCodeDistribution": {"503": 12}, "errorDistribution": {"connection refused": 3}}"#;
+        assert_eq!(said("oha", oha), "12 status 503, 3 connection refused");
+        let wrk = "  8 requests in 1s\n  Socket errors: connect 0, read 9\n  Non-2xx or 3xx responses: 8\n";
+        assert_eq!(said("wrk", wrk), "Socket errors: connect 0, read 9; Non-2xx or 3xx responses: 8");
+        assert_eq!(said("k6", "{}"), "connection refused");
+    }
+
+    #[test]
+    fn a_side_all_of_whose_requests_failed_has_a_problem_and_no_figures() {
+        let text =
+            "Running 1s test @ http://h/\n  8 requests in 1.00s, 1MB read\n  Non-2xx or 3xx responses: 8\n";
+        let folder = Folder::new(None).expect("a folder");
+        let result = folder.path().join("stdout.txt");
+        std::fs::write(&result, text).expect("it is written");
+        let limits = limits();
+        let asked = crate::plan::BaselineOptions { tool: Some("wrk".into()), ..Default::default() };
+        let plan = BaselinePlan::new(&asked, &limits).expect("a plan");
+        let interrupts = Interrupts::default();
+        let mut bench = Bench {
+            plan: &plan,
+            program: Path::new("/bin/wrk"),
+            folder: &folder,
+            interrupts: &interrupts,
+            runs: 0,
+            said: Vec::new(),
+        };
+        let mut found = BaselineRun { sent: Some(8), ..BaselineRun::default() };
+        let why = bench.told(&Side::Theirs("wrk"), &result, folder.path(), &mut found).unwrap_err();
+        assert_eq!(why, "no request succeeded: Non-2xx or 3xx responses: 8");
+        assert_eq!((found.failed, found.e2e_end_ns), (Some(8), Told::default()));
+    }
+
+    fn limits() -> crate::plan::Limits {
+        crate::plan::Limits {
+            cpus: vec![0, 1],
+            cpu_quota: None,
+            files: 100_000,
+            source_ports: 28_232,
+            memlock_bytes: None,
+            kernel: Some((6, 18)),
+            io_uring_forbidden: None,
+            ring_refused: None,
+            cost: crate::plan::Cost::default(),
+        }
+    }
+}

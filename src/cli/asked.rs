@@ -40,7 +40,7 @@ pub enum Asked {
     /// Make this sweep.
     Sweep(Box<SweepPlan>, Invocation),
     /// Serve as the simulator.
-    Sim(Box<SimPlan>),
+    Sim(Box<SimPlan>, Option<i32>),
     /// See what a run would meet on this machine: this one, or any.
     Doctor {
         /// The run, if its options were given.
@@ -181,7 +181,9 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
             Ok(Asked::Baseline(Box::new(plan)))
         }
         Command::Sweep(sweep) => repeated::sweep(*sweep, facts),
-        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &tried_limits(facts))?))),
+        Command::Sim(sim) => {
+            Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &tried_limits(facts))?), sim.owner))
+        }
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Compare(compare) => compared(*compare),
         Command::K6Script(script) => scripted(*script, facts),
