@@ -49,6 +49,14 @@ fn dry_run(arguments: &[&str]) -> Raw {
 }
 
 #[test]
+fn a_simulator_of_a_baseline_whose_owner_is_gone_ends_by_itself() {
+    let nobody = i32::MAX.to_string();
+    let output = lowrho(&["sim", "--listen", "127.0.0.1:0", "--owner", &nobody]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("simulator: "), "{}", stdout(&output));
+}
+
+#[test]
 fn help_is_no_mistake() {
     for arguments in [
         ["run", "--help"],

@@ -1,6 +1,7 @@
 //! One child process: started on its CPUs, waited for no longer than its time, and what it used from start to exit.
 //!
-//! It must not know what the child does. No child outlives its owner.
+//! It must not know what the child does. No child outlives its owner, and none of a child's own children outlives the child: each
+//! has a process group of its own, which is stopped as a whole. A terminal's Ctrl-C reaches no such group, so lowrho's is passed on.
 
 use crate::clock;
 use crate::run::Interrupts;
@@ -8,9 +9,10 @@ use crate::time::{Instant, Span};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use wait4::Wait4;
@@ -45,7 +47,7 @@ pub(super) struct Used {
     pub(super) rss_bytes: u64,
 }
 
-/// A running child; killed when it is dropped before it was waited for.
+/// A running child, and what it started; killed when it is dropped before it was waited for.
 pub(super) struct Running {
     child: Option<Child>,
     handle: OwnedFd,
@@ -63,7 +65,7 @@ impl Running {
     /// # Errors
     /// The program cannot be started, or the CPUs are not allowed.
     pub(super) fn start(command: &mut Command, cpus: &[usize]) -> io::Result<Self> {
-        let mut child = spawn(command, cpus)?;
+        let mut child = spawn(command.process_group(0), cpus)?;
         let pid = Pid::from_child(&child);
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(handle) => {
@@ -71,7 +73,7 @@ impl Running {
                 Ok(Self { child: Some(child), handle, pid, inherited_bytes, seen_bytes: 0 })
             }
             Err(error) => {
-                let _ = child.kill();
+                let _ = kill_process_group(pid, Signal::KILL);
                 let _ = child.wait();
                 Err(error.into())
             }
@@ -94,7 +96,7 @@ impl Running {
     }
 
     /// Waits until it ends; asks it to stop when that takes longer than `limit` or lowrho is interrupted, and kills it when it
-    /// does not.
+    /// does not, or at a second interrupt. What it started and left is killed at its end.
     ///
     /// # Errors
     /// What the system refuses; the child is killed then.
@@ -107,7 +109,7 @@ impl Running {
             let resident = most_resident(&self.pid.as_raw_nonzero().to_string());
             self.seen_bytes = self.seen_bytes.max(resident.unwrap_or(0));
             match asked {
-                Some(at) if now - at > PATIENCE => self.signal(Signal::KILL),
+                Some(at) if now - at > PATIENCE || interrupts.count() > 1 => self.signal(Signal::KILL),
                 Some(_) => {}
                 None if interrupts.count() > 0 || now > deadline => {
                     ended = if now > deadline { Ended::TimeLimit } else { Ended::Interrupted };
@@ -135,15 +137,17 @@ impl Running {
         self.reap(Ended::Itself)
     }
 
+    /// Signals it and what it started. Its number is its group's, and no other's until it is reaped.
     fn signal(&self, signal: Signal) {
         // One that has just ended cannot be signalled, and need not be.
-        let _ = kill_process(self.pid, signal);
+        let _ = kill_process_group(self.pid, signal);
     }
 
     fn reap(mut self, ended: Ended) -> io::Result<Used> {
         let Some(mut child) = self.child.take() else {
             return Err(io::Error::other("a child is waited for once"));
         };
+        self.signal(Signal::KILL);
         let used = child.wait4()?;
         Ok(Used {
             status: used.status,
@@ -161,7 +165,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
+            self.signal(Signal::KILL);
             let _ = child.wait();
         }
     }
@@ -194,6 +198,7 @@ fn spawn(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::folder::Folder;
     use super::*;
     use crate::host;
 
@@ -239,6 +244,51 @@ mod tests {
         let pid = running.pid;
         drop(running);
         assert!(rustix::process::test_kill_process(pid).is_err(), "it is gone");
+    }
+
+    /// A script that starts a process that would stay, tells its number, and goes on with `then`; with that number.
+    fn with_a_child_of_its_own(then: &str) -> (Running, String) {
+        let folder = Folder::new(None).expect("a folder");
+        let (made, told) = (folder.path().join("made"), folder.path().join("told"));
+        let (made, there) = (made.display(), told.display());
+        let running = sh(&format!("sleep 1000 & echo $! > {made}; mv {made} {there}; {then}"));
+        while !told.exists() {
+            assert!(!running.has_ended(Span::from_ms(1)).expect("it can be asked") || told.exists());
+        }
+        let pid = std::fs::read_to_string(told).expect("a number").trim().to_owned();
+        (running, pid)
+    }
+
+    /// Waits until that process is gone, or is only waited for by whoever inherited it.
+    fn is_gone(pid: &str) {
+        let lives = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+        };
+        let deadline = clock::now() + Span::from_s(60);
+        while lives() {
+            assert!(clock::now() < deadline, "{pid} was left running");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_a_child_started_does_not_outlive_it() {
+        let none = Interrupts::default();
+        let (running, pid) = with_a_child_of_its_own("wait");
+        let used = running.wait(Span::from_ms(1), &none).expect("it can be waited for");
+        assert_eq!(used.ended, Ended::TimeLimit);
+        is_gone(&pid);
+        let (running, pid) = with_a_child_of_its_own("exit 3");
+        let used = running.wait(Span::from_s(60), &none).expect("it can be waited for");
+        assert_eq!((used.ended, used.status.code()), (Ended::Itself, Some(3)));
+        is_gone(&pid);
+        let (running, pid) = with_a_child_of_its_own("wait");
+        drop(running);
+        is_gone(&pid);
+        let (running, pid) = with_a_child_of_its_own("wait");
+        running.stop().expect("it can be stopped");
+        is_gone(&pid);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! It must not make the sides differ: bodies and headers are lowrho's own, connections as many, kept alive alike.
 
-use super::program;
 use crate::foreign::{ScriptHeader, ScriptLoad, ScriptParts, k6_script};
+use crate::host::named_file;
 use crate::plan::{BaselinePlan, Offered, Peer, Plan};
 use crate::time::Span;
 use crate::workload::Request;
@@ -15,6 +15,9 @@ use std::process::Command;
 
 /// Bodies that a peer is given; after them it begins again. The same number at every rate: reading them is start-up.
 const BODIES: u64 = 1_000;
+
+/// More than any result, in bytes: they have no rows.
+const LARGEST_RESULT: u64 = 16 << 20;
 
 /// How a side is started, and where its result will be.
 pub(super) struct Prepared {
@@ -217,9 +220,13 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
-/// The text of a result.
-pub(super) fn result(file: &Path) -> io::Result<String> {
-    program::read(file)
+/// The text of a result; what is wrong with it in words.
+pub(super) fn result(file: &Path) -> Result<String, String> {
+    let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    named_file::written_text(file, LARGEST_RESULT).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("it wrote no result: there is no {name}"),
+        _ => format!("its result {name} cannot be read: {error}"),
+    })
 }
 
 #[cfg(test)]
@@ -294,6 +301,13 @@ mod tests {
             assert!(script.contains("wrk.headers[\"Content-Type\"] = \"application/json\""), "{script}");
             assert!(folder.path().join("bodies.jsonl").exists());
         }
+    }
+
+    #[test]
+    fn a_result_that_is_not_there_is_named_and_one_without_an_end_is_not_read() {
+        let said = |file| result(Path::new(file)).unwrap_err();
+        assert_eq!(said("/nonexistent/k6.json"), "it wrote no result: there is no k6.json");
+        assert_eq!(said("/dev/zero"), "its result zero cannot be read: it is no regular file");
     }
 
     #[test]

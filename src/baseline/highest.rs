@@ -29,6 +29,15 @@ impl Search {
         Self { kept: None, lost: None, trials: 0, next, failed_once: false, most }
     }
 
+    /// The same search where `kept` is known to be kept: it goes on above, and finds nothing below.
+    pub(super) fn above(mut self, kept: Option<u32>) -> Self {
+        if kept.is_some() {
+            self.kept = kept;
+            self.go_on();
+        }
+        self
+    }
+
     /// The rate to try; none when the search is over.
     pub(super) const fn next(&self) -> Option<u32> {
         self.next
@@ -98,6 +107,19 @@ mod tests {
             assert!(f64::from(lost) <= f64::from(kept) * 1.05 || lost == kept + 1, "{capacity}: {found:?}");
             assert!(found.trials <= 30, "{capacity}: {found:?}");
         }
+    }
+
+    #[test]
+    fn what_was_kept_before_is_never_found_lost() {
+        let mut search = Search::new(1_000, 1_000_000).above(Some(1_000));
+        assert_eq!(search.next(), Some(2_000));
+        while search.next().is_some() {
+            search.told(false);
+        }
+        assert_eq!(search.kept, Some(1_000));
+        assert!(search.lost.is_some_and(|lost| lost > 1_000 && lost <= 1_050), "{search:?}");
+        assert_eq!(Search::new(7, 9).above(None).next(), Some(7));
+        assert_eq!(Search::new(9, 9).above(Some(9)).next(), None);
     }
 
     #[test]

@@ -195,32 +195,44 @@ fn searches(
     let Offered::Rate(first) = bench.plan.offered else { return Ok(()) };
     let length = bench.plan.duration.min(TRIAL);
     for (side, kept) in sides.iter().zip(&mut found.sides) {
-        let mut search = Search::new(first, MOST_BASELINE_RATE);
+        let mut search = Search::new(first, MOST_BASELINE_RATE).above(kept_in_pairs(bench.plan, &kept.runs));
         let mut why = String::new();
+        let mut server_was_the_limit = false;
         while let Some(rate) = search.next() {
             let offered = Offered::Rate(rate);
-            let outcome = match possible(bench.plan, offered, length) {
+            let (outcome, is_servers) = match possible(bench.plan, offered, length) {
                 Err(beyond) => {
                     search.impossible();
-                    Err(beyond)
+                    (Err(beyond), false)
                 }
                 Ok(()) => {
                     let run = bench.run(side, Load { offered, length }, 0)?;
                     say(&format!("{}, search", side.name()), &run);
                     let outcome = kept_in_full(&run);
                     search.told(outcome.is_ok());
-                    outcome
+                    (outcome, run.server_was_the_limit)
                 }
             };
             if search.lost == Some(rate)
                 && let Err(wrong) = outcome
             {
-                why = wrong;
+                (why, server_was_the_limit) = (wrong, is_servers);
             }
         }
-        kept.highest = Some(HighestRate { kept: search.kept, lost: search.lost, why, trials: search.trials });
+        let Search { kept: highest, lost, trials, .. } = search;
+        kept.highest = Some(HighestRate { kept: highest, lost, why, trials, server_was_the_limit });
     }
     Ok(())
+}
+
+/// The highest rate that a side kept in any run of the rounds.
+fn kept_in_pairs(plan: &BaselinePlan, runs: &[BaselineRun]) -> Option<u32> {
+    let rates = plan.loads().into_iter().filter_map(|offered| match offered {
+        Offered::Rate(rate) => Some(rate),
+        Offered::Slots(_) => None,
+    });
+    let is_kept = |run: &BaselineRun, rate: u32| run.offered == f64::from(rate) && kept_in_full(run).is_ok();
+    rates.filter(|rate| runs.iter().any(|run| is_kept(run, *rate))).max()
 }
 
 /// Whether lowrho could be asked for such a load at all: the others would be refused connections and files too.
@@ -253,18 +265,20 @@ fn kept_in_full(run: &BaselineRun) -> Result<(), String> {
 fn notes(plan: &BaselinePlan, said: Vec<String>, found: &mut Baseline) {
     let mut note = |words: &str| found.notes.push(words.to_owned());
     if plan.sim.is_some() {
-        note(
-            "sent, rate, start jitter and what is true or by the server are from the simulator's log; the way to it and back is in \
-              \"less true\"",
-        );
+        let jitter = if plan.peer.is_closed() { "" } else { ", start jitter" };
+        note(&format!(
+            "sent, rate{jitter} and what is true or by the server are from the simulator's log; the way to it and back is in \
+              \"less true\""
+        ));
     } else {
         note(
-            "a server of yours keeps no log of the truth: start jitter and what is true are n/a, and sent is what each client counts",
+            "a server of yours keeps no log of the truth: there is no start jitter, no rate on the wire and nothing true to tell, and sent is \
+              what each client counts",
         );
     }
     if plan.peer.is_closed() {
-        note("a closed loop has no schedule: requests due, start jitter, lateness and e2e_due are n/a");
-    } else {
+        note("a closed loop has no schedule: nothing is due, late or unsent");
+    } else if plan.sim.is_some() {
         note(
             "start jitter: arrival at the server less the constant schedule, which is laid so that no request came before it was due",
         );

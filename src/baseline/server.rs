@@ -5,6 +5,7 @@
 use super::child::{Running, Used};
 use crate::clock;
 use crate::plan::{BaselineSim, format_cpus};
+use crate::run::Interrupts;
 use crate::time::{Span, format_span};
 use std::fs::{self, File};
 use std::io;
@@ -38,7 +39,12 @@ pub(super) struct Account {
 
 impl Server {
     /// Starts one on `cpus`; its log goes to `log`, what it says beside it.
-    pub(super) fn start(sim: &BaselineSim, cpus: &[usize], log: &Path) -> Result<Self, String> {
+    pub(super) fn start(
+        sim: &BaselineSim,
+        cpus: &[usize],
+        log: &Path,
+        interrupts: &Interrupts,
+    ) -> Result<Self, String> {
         let (said, told) = (log.with_extension("sim.txt"), log.with_extension("sim.err"));
         let named = |error: io::Error| format!("the simulator cannot be started: {error}");
         let program = std::env::current_exe().map_err(named)?;
@@ -48,6 +54,8 @@ impl Server {
             .arg(format_cpus(cpus))
             .arg("--log")
             .arg(log)
+            .arg("--owner")
+            .arg(std::process::id().to_string())
             .stdin(Stdio::null())
             .stdout(File::create(&said).map_err(named)?)
             .stderr(File::create(&told).map_err(named)?);
@@ -61,6 +69,9 @@ impl Server {
             if running.has_ended(LOOK).map_err(named)? {
                 let words = fs::read_to_string(&told).map_err(named)?;
                 return Err(format!("the simulator ended at its start: {}", last_words(&words)));
+            }
+            if interrupts.count() > 0 {
+                return Err("interrupted while the simulator started".into());
             }
             if clock::now() > deadline {
                 return Err(format!("the simulator did not serve within {}", format_span(START)));

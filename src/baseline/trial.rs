@@ -21,6 +21,9 @@ use std::process::Stdio;
 /// What a run may take beside its load: start-up, answers still to come, results.
 const BESIDE: Span = Span::from_s(60);
 
+/// More of a client's words are no line of a table, in characters.
+const LONGEST_WORDS: usize = 200;
+
 /// Who is measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Side {
@@ -99,7 +102,10 @@ impl Bench<'_> {
     ) -> Result<(), Stop> {
         let log = folder.join("truth.jsonl");
         let server = match &self.plan.sim {
-            Some(sim) => Some(Server::start(sim, &self.plan.server_cpus, &log).map_err(Stop::Failed)?),
+            Some(sim) => {
+                let server = Server::start(sim, &self.plan.server_cpus, &log, self.interrupts);
+                Some(server.map_err(Stop::Failed)?)
+            }
             None => None,
         };
         let url = server.as_ref().map_or(self.plan.url.as_str(), |server| server.url.as_str()).to_owned();
@@ -123,7 +129,7 @@ impl Bench<'_> {
             self.truth(load, &log, account, found)?;
         }
         if found.problem.is_none() {
-            found.problem = self.told(side, &result, found).err();
+            found.problem = self.told(side, &result, folder, found).err();
         }
         if found.problem.is_none() && found.sent == Some(0) {
             found.problem = Some("no request reached the server".into());
@@ -188,8 +194,14 @@ impl Bench<'_> {
     }
 
     /// Takes what the client says; what is wrong with it in words.
-    fn told(&mut self, side: &Side, result: &Path, found: &mut BaselineRun) -> Result<(), String> {
-        let text = command::result(result).map_err(|error| format!("its result cannot be read: {error}"))?;
+    fn told(
+        &mut self,
+        side: &Side,
+        result: &Path,
+        folder: &Path,
+        found: &mut BaselineRun,
+    ) -> Result<(), String> {
+        let text = command::result(result)?;
         let readings = foreign::read(&text, &side.name());
         let readings =
             readings.map_err(|error| format!("its result is not understood: {}", one_line(&error)))?;
@@ -197,6 +209,9 @@ impl Bench<'_> {
         let counted = |quantity| whole(reading.figure(quantity, Statistic::Value).map(|figure| figure.value));
         let (completed, failed) = (counted(Quantity::Completed), counted(Quantity::Failed));
         found.failed = failed;
+        if completed == Some(0) && found.sent != Some(0) {
+            return Err(format!("no request succeeded: {}", why_nothing(side, &text, folder)));
+        }
         if found.sent.is_none() {
             found.sent = completed.and_then(|completed| completed.checked_add(failed.unwrap_or(0)));
         }
@@ -210,6 +225,7 @@ impl Bench<'_> {
         if let Side::Ours(_) = side {
             let summary = Summary::from_json(&text).map_err(|error| error.to_string())?;
             found.verdict = Some(summary.client.verdict.name().to_owned());
+            found.verdict_reasons = summary.client.reasons.into_iter().map(|reason| reason.words).collect();
         } else {
             self.keep_notes(side, reading);
         }
@@ -272,16 +288,104 @@ fn problem(used: &Used, length: Span, folder: &Path) -> Option<String> {
     if used.status.success() {
         return None;
     }
-    let words = ["stderr.txt", "stdout.txt"]
-        .into_iter()
-        .filter_map(|name| program::read(&folder.join(name)).ok())
+    Some(format!("it ended with {}: {}", used.status, last_of(folder, &["stderr.txt", "stdout.txt"])))
+}
+
+/// What a client said last, in the first of these files that has words.
+fn last_of(folder: &Path, files: &[&str]) -> String {
+    let words = files
+        .iter()
+        .filter_map(|name| program::tail(&folder.join(name)).ok())
         .find(|words| !words.trim().is_empty())
         .unwrap_or_default();
     // Many words are no line of a table; the last of them tell what went wrong.
-    let last: String = last_words(&words).chars().take(200).collect();
-    Some(format!("it ended with {}: {last}", used.status))
+    last_words(&words).chars().take(LONGEST_WORDS).collect()
+}
+
+/// Why a client says that nothing succeeded.
+fn why_nothing(side: &Side, text: &str, folder: &Path) -> String {
+    let words = match side {
+        Side::Theirs("oha") => oha_words(text),
+        Side::Theirs("wrk") => wrk_words(text),
+        _ => last_of(folder, &["stderr.txt"]),
+    };
+    words.chars().take(LONGEST_WORDS).collect()
+}
+
+/// `12 status 500, 3 connection refused` of oha's JSON.
+fn oha_words(text: &str) -> String {
+    let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let of = |key: &str, what: &str| -> Vec<String> {
+        let counts = value.get(key).and_then(serde_json::Value::as_object).into_iter().flatten();
+        counts.map(|(words, count)| format!("{count} {what}{words}")).collect()
+    };
+    [of("statusCodeDistribution", "status "), of("errorDistribution", "")].concat().join(", ")
+}
+
+/// The lines of wrk's text that count failures.
+fn wrk_words(text: &str) -> String {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| line.starts_with("Non-2xx") || line.starts_with("Socket errors:"));
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 fn one_line(error: &impl std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_nothing_succeeded_is_told_in_the_words_of_the_client() {
+        let folder = Folder::new(None).expect("a folder");
+        std::fs::write(folder.path().join("stderr.txt"), "a\nconnection refused\n").expect("it is written");
+        let said = |side, text: &str| why_nothing(&Side::Theirs(side), text, folder.path());
+        let oha =
+            r#"{"statusCodeDistribution": {"503": 12}, "errorDistribution": {"connection refused": 3}}"#;
+        assert_eq!(said("oha", oha), "12 status 503, 3 connection refused");
+        let wrk = "  8 requests in 1s\n  Socket errors: connect 0, read 9\n  Non-2xx or 3xx responses: 8\n";
+        assert_eq!(said("wrk", wrk), "Socket errors: connect 0, read 9; Non-2xx or 3xx responses: 8");
+        assert_eq!(said("k6", "{}"), "connection refused");
+    }
+
+    #[test]
+    fn a_side_all_of_whose_requests_failed_has_a_problem_and_no_figures() {
+        let text =
+            "Running 1s test @ http://h/\n  8 requests in 1.00s, 1MB read\n  Non-2xx or 3xx responses: 8\n";
+        let folder = Folder::new(None).expect("a folder");
+        let result = folder.path().join("stdout.txt");
+        std::fs::write(&result, text).expect("it is written");
+        let limits = limits();
+        let asked = crate::plan::BaselineOptions { tool: Some("wrk".into()), ..Default::default() };
+        let plan = BaselinePlan::new(&asked, &limits).expect("a plan");
+        let interrupts = Interrupts::default();
+        let mut bench = Bench {
+            plan: &plan,
+            program: Path::new("/bin/wrk"),
+            folder: &folder,
+            interrupts: &interrupts,
+            runs: 0,
+            said: Vec::new(),
+        };
+        let mut found = BaselineRun { sent: Some(8), ..BaselineRun::default() };
+        let why = bench.told(&Side::Theirs("wrk"), &result, folder.path(), &mut found).unwrap_err();
+        assert_eq!(why, "no request succeeded: Non-2xx or 3xx responses: 8");
+        assert_eq!((found.failed, found.e2e_end_ns), (Some(8), Told::default()));
+    }
+
+    fn limits() -> crate::plan::Limits {
+        crate::plan::Limits {
+            cpus: vec![0, 1],
+            cpu_quota: None,
+            files: 100_000,
+            source_ports: 28_232,
+            memlock_bytes: None,
+            kernel: Some((6, 18)),
+            io_uring_forbidden: None,
+            ring_refused: None,
+            cost: crate::plan::Cost::default(),
+        }
+    }
 }

@@ -119,6 +119,9 @@ Examples:
   lowrho sim --listen 127.0.0.1:9000 --cpus 2-3 --ttft lognormal:50ms:20ms --max-running 64
   lowrho sim --fault status=503:0.01 --fault stall=3@7 --log truth.jsonl")]
 pub(super) struct SimArguments {
+    /// The process that started it, without which it ends
+    #[arg(long, value_name = "PID", hide = true)]
+    pub(super) owner: Option<i32>,
     #[command(flatten)]
     pub(super) sim: SimOptions,
 }

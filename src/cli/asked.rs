@@ -3,9 +3,9 @@
 use super::Exit;
 use super::args::{Arguments, Command, CompareArguments, ExportArguments, ReportArguments, ScriptArguments};
 use super::limits::tried_limits;
-use super::{Compare, Export, K6Script, card, elsewhere, named_file, repeated, shape};
+use super::{Compare, Export, K6Script, card, elsewhere, repeated, shape};
 use crate::foreign::{Format, GateError, Scope};
-use crate::host::Facts;
+use crate::host::{Facts, named_file};
 use crate::plan::{
     BaselinePlan, FloorPlan, Gpus, Limits, Plan, PlanError, Prompts, REDACTED, Raw, SimPlan, SweepPlan, Text,
     parse_cpus,
@@ -40,7 +40,7 @@ pub enum Asked {
     /// Make this sweep.
     Sweep(Box<SweepPlan>, Invocation),
     /// Serve as the simulator.
-    Sim(Box<SimPlan>),
+    Sim(Box<SimPlan>, Option<i32>),
     /// See what a run would meet on this machine: this one, or any.
     Doctor {
         /// The run, if its options were given.
@@ -181,7 +181,9 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>, facts: &Facts) -> Res
             Ok(Asked::Baseline(Box::new(plan)))
         }
         Command::Sweep(sweep) => repeated::sweep(*sweep, facts),
-        Command::Sim(sim) => Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &tried_limits(facts))?))),
+        Command::Sim(sim) => {
+            Ok(Asked::Sim(Box::new(SimPlan::new(sim.sim, &tried_limits(facts))?), sim.owner))
+        }
         Command::Init(init) => Ok(Asked::Init(init.file)),
         Command::Compare(compare) => compared(*compare),
         Command::K6Script(script) => scripted(*script, facts),

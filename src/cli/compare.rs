@@ -1,8 +1,9 @@
 //! `lowrho compare`, done: files read, told side by side, held to `--fail-if`. It decides no number.
 
-use super::{Exit, again, named_file};
+use super::{Exit, again};
 use crate::analysis::Remeasured;
 use crate::foreign::{self, Comparison, Gate, Reading, Scope};
+use crate::host::named_file;
 use crate::report::terminal::clean;
 use crate::report::{Ended, Summary};
 use crate::store::{Results, StoreError};

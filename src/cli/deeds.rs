@@ -187,8 +187,8 @@ pub(super) fn status(error: &RunError, interrupts: &Interrupts) -> Exit {
     }
 }
 
-/// Serves as the simulator until it is told to stop; then its own account.
-pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
+/// Serves as the simulator until it is told to stop, or the process that owns it is gone; then its own account.
+pub(super) fn sim(plan: &SimPlan, owner: Option<i32>) -> io::Result<Exit> {
     let _ = host::raise_files();
     let interrupts = Interrupts::catch()?;
     if let Some(caveat) = &plan.caveat {
@@ -212,12 +212,17 @@ pub(super) fn sim(plan: &SimPlan) -> io::Result<Exit> {
         places.join(", "),
         format_cpus(&plan.cpus)
     )?;
-    while interrupts.count() == 0 {
+    while interrupts.count() == 0 && has_owner(owner) {
         clock::sleep(LOOK);
     }
     write!(io::stdout().lock(), "{}", sim.join())?;
     // Being told to stop is how a server ends.
     Ok(Exit::Good)
+}
+
+/// Whether the process that is named as the owner still is the parent; an owner that was killed could stop nothing.
+fn has_owner(owner: Option<i32>) -> bool {
+    owner.is_none_or(|owner| rustix::process::getppid().is_some_and(|parent| parent.as_raw_pid() == owner))
 }
 
 /// Tells what a run would meet on this machine.

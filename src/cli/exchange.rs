@@ -1,8 +1,9 @@
 //! `lowrho export` and `lowrho import-config`, done: files read, files written. It decides no number and no option.
 
-use super::{Exit, again, limits, named_file};
+use super::{Exit, again, limits};
 use crate::foreign::{Format, Imported, export, import_inference_perf, is_command, vllm_command};
 use crate::host::Facts;
+use crate::host::named_file;
 use crate::plan::{Plan, Raw};
 use crate::report::terminal::clean;
 use crate::store::Results;

@@ -16,7 +16,6 @@ mod floor;
 mod init;
 mod k6_script;
 mod limits;
-mod named_file;
 mod repeated;
 mod shape;
 mod sweeps;
@@ -53,7 +52,7 @@ pub fn main() -> ExitCode {
         Asked::Baseline(plan) => baseline::baseline(&plan, &facts),
         Asked::Floor(plan) => floor::floor(&plan, &facts),
         Asked::Sweep(plan, how) => sweeps::sweep(&plan, &how, &facts),
-        Asked::Sim(plan) => deeds::sim(&plan),
+        Asked::Sim(plan, owner) => deeds::sim(&plan, owner),
         Asked::Report { dirs, forms, gpus } => again::report(&dirs, &forms, gpus.map(Into::into)),
         Asked::K6Script(plan, how, asked) => k6_script::write(&plan, &how, &asked),
         Asked::Compare(asked) => compare::compare(&asked),

@@ -1,12 +1,13 @@
 //! What this machine allows and what it is: CPUs, files, ports, locked memory, kernel, cgroup, read before a run; and what it
 //! does beside one: steal, neighbours, packets dropped, the kernel's account of a thread.
 //!
-//! It must not judge any of it: plans do, and reports print it.
+//! Also how files are read that others named or wrote. It must not judge any of it: plans do, and reports print it.
 
 mod cgroup;
 mod cpu_times;
 mod facts;
 mod files;
+pub mod named_file;
 mod neighbours;
 mod pages;
 mod route;

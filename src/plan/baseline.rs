@@ -321,7 +321,10 @@ mod tests {
         let text = |word: &str| Some(Text::from(word));
         let wrk = BaselineOptions { tool: text("wrk"), ..BaselineOptions::default() };
         for (options, why) in [
-            (BaselineOptions { tool: text("hey"), ..k6() }, "accepted: k6, oha, wrk"),
+            (
+                BaselineOptions { tool: text("hey"), ..k6() },
+                "TOOL: \"hey\" is refused; accepted: k6, oha, wrk",
+            ),
             (BaselineOptions { rate: text("1"), ..wrk.clone() }, "--rate"),
             (BaselineOptions { duration: text("1500ms"), ..wrk.clone() }, "whole seconds"),
             (BaselineOptions { search: Some(true), ..wrk.clone() }, "--search"),
@@ -329,7 +332,10 @@ mod tests {
             (BaselineOptions { second_rate: text("1000"), ..k6() }, "from 0 to 999"),
             (BaselineOptions { pairs: text("0"), ..k6() }, "from 1 to 1000"),
             (BaselineOptions { windows: text("auto,auto"), ..k6() }, "different windows"),
-            (BaselineOptions { windows: text("auto,9h"), ..k6() }, "--coalesce"),
+            (
+                BaselineOptions { windows: text("auto,9h"), ..k6() },
+                "--windows: \"9h\" is refused; accepted: auto, 0",
+            ),
             (BaselineOptions { url: text("https://x"), model: text("m"), ..k6() }, "http://"),
             (BaselineOptions { url: text("http://x"), ..k6() }, "--model"),
             (BaselineOptions { ttft: text("soon"), ..k6() }, "--ttft"),

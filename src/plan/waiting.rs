@@ -35,30 +35,29 @@ impl fmt::Display for Waiting {
     }
 }
 
+/// Reads a window, which the option at `place` has.
+pub(super) fn window(r: &mut Reading, place: Place, text: &str) -> Option<Waiting> {
+    let why = match text {
+        "auto" => return Some(Waiting::Auto),
+        // The one span whose unit says nothing.
+        "0" => return Some(Waiting::Window(Span::ZERO)),
+        text => match parse_span(text) {
+            Ok(window) if window == Span::ZERO || (SHORTEST_WINDOW..=LONGEST_WINDOW).contains(&window) => {
+                return Some(Waiting::Window(window));
+            }
+            Ok(_) => String::new(),
+            Err(why) => why.to_string(),
+        },
+    };
+    let (least, most) = (format_span(SHORTEST_WINDOW), format_span(LONGEST_WINDOW));
+    r.note(place, Some(text.to_owned()), format!("auto, 0, or a span from {least} to {most}"), why);
+    None
+}
+
 /// Reads both options; they exclude each other, since a shard that polls lets nothing gather.
 pub(super) fn read(r: &mut Reading, raw: &Raw) -> Waiting {
     let given = option!(raw.client.coalesce);
-    let accepted = || {
-        format!("auto, 0, or a span from {} to {}", format_span(SHORTEST_WINDOW), format_span(LONGEST_WINDOW))
-    };
-    let waiting = match given.value.map_or("auto", |text| text.as_str()) {
-        "auto" => Some(Waiting::Auto),
-        // The one span whose unit says nothing.
-        "0" => Some(Waiting::Window(Span::ZERO)),
-        text => match parse_span(text) {
-            Ok(window) if window == Span::ZERO || (SHORTEST_WINDOW..=LONGEST_WINDOW).contains(&window) => {
-                Some(Waiting::Window(window))
-            }
-            Ok(_) => {
-                r.refuse(given, accepted(), "");
-                None
-            }
-            Err(why) => {
-                r.refuse(given, accepted(), why.to_string());
-                None
-            }
-        },
-    };
+    let waiting = window(r, given.place, given.value.map_or("auto", |text| text.as_str()));
     if raw.client.busy_poll != Some(true) {
         return waiting.unwrap_or_default();
     }

@@ -128,6 +128,9 @@ pub struct BaselineRun {
     pub both_busy_s: Option<f64>,
     /// lowrho's verdict on itself.
     pub verdict: Option<String>,
+    /// What keeps that verdict from being valid, worst first.
+    #[serde(default)]
+    pub verdict_reasons: Vec<String>,
     /// Whether the simulator says that it was the limit.
     pub server_was_the_limit: bool,
     /// What went wrong; such a run is in no figure.
@@ -159,14 +162,17 @@ pub struct BaselineRatio {
 /// The end of a search for the highest rate.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct HighestRate {
-    /// The highest rate that was sent in full; null = none was.
+    /// The highest rate that was sent in full, in the rounds or the search; null = none was.
     pub kept: Option<u32>,
     /// The lowest that was not, twice, or cannot be asked for on this machine; null = the search ended before one was found.
     pub lost: Option<u32>,
     /// What was wrong there.
     pub why: String,
-    /// Runs that it took.
+    /// Runs that it took, beside those of the rounds.
     pub trials: u32,
+    /// Whether the simulator says that it was the limit there.
+    #[serde(default)]
+    pub server_was_the_limit: bool,
 }
 
 impl Ranged {

@@ -2,8 +2,8 @@
 
 use super::{BaselinePlan, BaselineSim, MOST_BASELINE_RATE, Offered, Peer};
 use crate::plan::raw::{BaselineOptions, Text};
-use crate::plan::reading::{Reading, option};
-use crate::plan::{Limits, PlanError, cpus};
+use crate::plan::reading::{Given, Place, Reading, option};
+use crate::plan::{Limits, PlanError, cpus, waiting};
 use crate::time::Span;
 
 /// Fewer pairs than this have a range that says little.
@@ -44,7 +44,8 @@ pub(super) fn plan(given: &BaselineOptions, limits: &Limits) -> Result<BaselineP
 /// `given` are the options that were given, without defaults.
 fn read(r: &mut Reading, asked: &Asked, given: &BaselineOptions, limits: &Limits) -> BaselinePlan {
     let peers = [Peer::K6, Peer::Oha, Peer::Wrk].map(|peer| (peer.name(), peer));
-    let peer = r.word(option!(asked.baseline.tool), &peers).unwrap_or(Peer::K6);
+    let tool = Given { place: Place::Whole("TOOL"), value: asked.baseline.tool.as_ref() };
+    let peer = r.word(tool, &peers).unwrap_or(Peer::K6);
     let (offered, second) = load(r, asked, given, peer);
     let duration = r.span(option!(asked.baseline.duration), Span::from_s(1)..=Span::from_s(600));
     let duration = duration.unwrap_or(Span::from_s(1));
@@ -141,6 +142,10 @@ fn windows(r: &mut Reading, asked: &Asked) -> Vec<String> {
     let twice = windows.iter().enumerate().any(|(at, window)| windows[..at].contains(window));
     if windows.len() > MOST || twice || windows.iter().any(String::is_empty) {
         r.refuse(given, format!("1 to {MOST} different windows"), "such as auto,0,1ms");
+    } else {
+        for window in &windows {
+            let _ = waiting::window(r, given.place, window);
+        }
     }
     windows
 }

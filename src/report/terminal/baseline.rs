@@ -3,11 +3,14 @@
 use super::page::{Look, Page, Style};
 use super::table::Table;
 use crate::report::figures::{count, rate, time};
-use crate::report::{Baseline, BaselineSide, MEASURES, Measure, MeasureUnit, Ranged, SLOPES};
+use crate::report::{Baseline, BaselineRun, BaselineSide, MEASURES, Measure, MeasureUnit, Ranged, SLOPES};
 use std::fmt;
 
 /// What stands for a quantity that a side does not have.
 const NOT_TOLD: &str = "n/a";
+
+/// What marks a highest rate that is the simulator's.
+const LIMIT_MARK: &str = "!";
 
 /// The label of a slope's row.
 const SLOPE_LABEL: &str = "  slope, start-up cancelled";
@@ -29,11 +32,11 @@ fn write(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
     let host = &found.host;
     let model = host.cpu_model.as_deref().unwrap_or("unknown processor");
     let server = match found.server_cpus.as_str() {
-        "" => "not known".to_owned(),
-        cpus => format!("CPU {cpus}"),
+        "" => "the server's CPUs are not known".to_owned(),
+        cpus => format!("server on CPU {cpus}"),
     };
     let about = format!(
-        "{model}, {} CPUs, kernel {}; clients on CPU {}, server on {server}; {}",
+        "{model}, {} CPUs, kernel {}; clients on CPU {}, {server}; {}",
         host.cpus, host.kernel, found.client_cpus, found.peer_binary
     );
     page.paragraph(Look::Dim, "", &about)?;
@@ -43,6 +46,14 @@ fn write(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
     page.blank()?;
     ratios(found, page)?;
     problems(found, page)?;
+    found.sides.iter().try_for_each(|side| doubts(side, found.offered, page))?;
+    if found.sides.iter().filter_map(|side| side.highest.as_ref()).any(|highest| highest.server_was_the_limit)
+    {
+        let words = format!(
+            "{LIMIT_MARK} the simulator says that it was the limit at the next rate: this client's own limit may be higher"
+        );
+        page.paragraph(Look::Dim, "  ", &words)?;
+    }
     found.notes.iter().try_for_each(|note| page.paragraph(Look::Dim, "  ", note))
 }
 
@@ -106,8 +117,12 @@ fn highest(side: &BaselineSide) -> String {
     match &side.highest {
         None => NOT_TOLD.into(),
         Some(found) => match (found.kept, found.lost) {
-            (Some(kept), Some(_)) => format!("{}/s", count(kept.into())),
+            (Some(kept), Some(_)) => {
+                let mark = if found.server_was_the_limit { LIMIT_MARK } else { "" };
+                format!("{}/s{mark}", count(kept.into()))
+            }
             (Some(kept), None) => format!("at least {}/s", count(kept.into())),
+            (None, _) if found.server_was_the_limit => format!("none{LIMIT_MARK}"),
             (None, _) => "none".into(),
         },
     }
@@ -169,6 +184,20 @@ fn ranged(ratio: Ranged) -> String {
     format!("{median:.digits$} ({low:.digits$} to {high:.digits$}, {n})")
 }
 
+/// Why lowrho's verdicts on itself are not valid: of each kind of verdict the first reason of the first such run, and how many
+/// there are.
+fn doubts(side: &BaselineSide, offered: f64, page: &mut Page<'_>) -> fmt::Result {
+    for verdict in ["suspect", "invalid"] {
+        let is_such = |run: &&BaselineRun| run.offered == offered && run.verdict.as_deref() == Some(verdict);
+        let such: Vec<&BaselineRun> = side.runs.iter().filter(is_such).collect();
+        let Some(reason) = such.iter().find_map(|run| run.verdict_reasons.first()) else { continue };
+        let which = if such.len() == 1 { "" } else { ", such as" };
+        let words = format!("{} {verdict}{which}: {reason}", such.len());
+        page.paragraph(Look::Plain, &format!("{}: ", side.name), &words)?;
+    }
+    Ok(())
+}
+
 /// What went wrong, a line a kind.
 fn problems(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
     for side in &found.sides {
@@ -202,7 +231,7 @@ fn problems(found: &Baseline, page: &mut Page<'_>) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{BaselineRun, HighestRate, Told};
+    use crate::report::{HighestRate, Told};
 
     fn run(round: u32, cpu_s: f64, p50: Option<i64>) -> BaselineRun {
         BaselineRun {
@@ -226,7 +255,12 @@ mod tests {
             ..BaselineSide::default()
         };
         let broken = BaselineRun { problem: Some("it ended with status 9".into()), ..run(1, 3.0, None) };
-        let late = BaselineRun { sent: Some(7_980), ..run(1, 1.1, Some(60_000)) };
+        let late = BaselineRun {
+            sent: Some(7_980),
+            verdict: Some("suspect".into()),
+            verdict_reasons: vec!["sent late".into(), "and more".into()],
+            ..run(1, 1.1, Some(60_000))
+        };
         let mut found = Baseline {
             peer: "k6".into(),
             peer_version: "k6 v1.1.0".into(),
@@ -239,8 +273,13 @@ mod tests {
             notes: vec!["a note".into()],
             ..Baseline::default()
         };
-        found.sides[1].highest =
-            Some(HighestRate { kept: Some(3_000), lost: Some(3_100), why: "8 unsent".into(), trials: 9 });
+        found.sides[1].highest = Some(HighestRate {
+            kept: Some(3_000),
+            lost: Some(3_100),
+            why: "8 unsent".into(),
+            trials: 9,
+            server_was_the_limit: true,
+        });
         found.conclude();
         let text = baseline(&found, &Style::default());
         let row = |label: &str| {
@@ -253,8 +292,10 @@ mod tests {
         assert_eq!(row("sent"), "sent 7,985 7,990");
         assert_eq!(row("unsent"), "unsent, the most 20 10");
         assert_eq!(row("lateness p99"), "lateness p99 55.0 us n/a");
-        assert_eq!(row("verdicts"), "verdicts 2 valid n/a");
-        assert_eq!(row("highest rate"), "highest rate without drops n/a 3,000/s");
+        assert_eq!(row("verdicts"), "verdicts 1 valid, 1 suspect n/a");
+        assert_eq!(row("lowrho auto: "), "lowrho auto: 1 suspect: sent late");
+        assert_eq!(row("highest rate"), "highest rate without drops n/a 3,000/s!");
+        assert!(row("! the simulator").contains("limit at the next rate"));
         assert_eq!(row("k6: "), "k6: 1 of its runs: it ended with status 9");
         assert!(row("k6, search").ends_with("3,100 requests/s: 8 unsent"));
         assert!(text.contains("0.50 (0.50 to 0.50, 1)"), "{text}");
