@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Bodies that a peer is given; after them it begins again. The same number at every rate: reading them is start-up.
-const BODIES: u64 = 1_000;
+const BODIES: u64 = 100;
 
 /// More than any result, in bytes: they have no rows.
 const LARGEST_RESULT: u64 = 16 << 20;
@@ -174,6 +174,7 @@ fn k6(run: &Plan, rate: u32, window: Span, vus: u32, sent: &Sent) -> Result<Stri
         bodies: "./k6.bodies.json".into(),
         load: ScriptLoad { rate_per_s: rate.into(), process: "constant".into(), window, warmup: Span::ZERO },
         kept: sent.bodies.len() as u64,
+        bytes: sent.bodies.iter().map(|body| body.len() as u64).sum(),
         e2e: Span::from_s(1),
         vus: Some(vus.into()),
     };

@@ -80,6 +80,7 @@ fn made(plan: &Plan, how: &Invocation, asked: &K6Script) -> Result<Vec<String>, 
         bodies: name.ok_or("--script: it names no file")?,
         load,
         kept: bodies.len() as u64,
+        bytes: bytes as u64,
         e2e: asked.e2e,
         vus: None,
     };

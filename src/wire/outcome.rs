@@ -310,6 +310,9 @@ mod tests {
         let of = |prompt_tokens, cached_tokens| Usage { prompt_tokens, cached_tokens, ..Usage::default() };
         assert_eq!(of(Some(5), Some(5)).cached_of_prompt(), Some(5));
         assert_eq!(of(Some(5), Some(500)).cached_of_prompt(), None);
-        assert_eq!((of(None, Some(5)).cached_of_prompt(), of(Some(5), None).cached_of_prompt()), (None, None));
+        assert_eq!(
+            (of(None, Some(5)).cached_of_prompt(), of(Some(5), None).cached_of_prompt()),
+            (None, None)
+        );
     }
 }
