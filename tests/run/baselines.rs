@@ -187,7 +187,9 @@ fn a_search_closes_in_on_what_each_side_sends_in_full() {
     assert!(k6["why"].as_str().unwrap().starts_with("3 of 93 unsent"), "{k6}");
     let ours = highest(0);
     assert!(ours["kept"].as_u64() >= Some(100) && ours["lost"].as_u64() <= Some(800), "{ours} {aside}");
-    assert!(words(&out, "highest rate without drops").ends_with("/s 90/s"), "{out}");
+    // On such a machine the cell is marked, too.
+    let cells = words(&out, "highest rate without drops");
+    assert!(cells.trim_end_matches('!').ends_with("/s 90/s"), "{out}");
     assert_eq!(found["sides"][1]["runs"].as_array().unwrap().len(), 1, "trials are no rounds");
 }
 
