@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(threads.and_then(|(_, value)| value), Some("2".as_ref()));
         assert_eq!(prepared.result, Path::new("/printed"));
         let bodies = fs::read_to_string(folder.path().join("bodies.jsonl")).unwrap();
-        assert_eq!(bodies.lines().count(), 1_000);
+        assert_eq!(bodies.lines().count() as u64, BODIES);
         assert!(bodies.lines().all(|body| serde_json::from_str::<Value>(body).is_ok()));
     }
 
