@@ -102,7 +102,7 @@ pub struct ShardQueue {
     /// All jobs' service.
     pub service: Option<Service>,
     /// By class, in the order of [`WorkClass::ALL`].
-    pub classes: [ClassAudit; 4],
+    pub classes: [ClassAudit; WorkClass::ALL.len()],
     /// `lambda E[S]`.
     pub rho_calc: Option<f64>,
     /// Share of wall time not waiting.

@@ -19,7 +19,7 @@ pub use cpu_times::{Softnet, Steal, Unbusy};
 pub use facts::{Facts, read};
 pub use files::raise_files;
 pub use neighbours::{Neighbours, Spent};
-pub use pages::keep_pages_small;
+pub use pages::{keep_pages_small, leave_pages_to_the_kernel};
 pub use route::Route;
 pub use thread::{Switches, ThreadFiles};
 pub use topology::Topology;

@@ -20,11 +20,13 @@ pub enum WorkClass {
     Timer,
     /// The preparing of one body.
     Prepare,
+    /// The counting of requests that are over, some at a time.
+    Record,
 }
 
 impl WorkClass {
     /// Every class, in the order of the enum.
-    pub const ALL: [Self; 4] = [Self::Receive, Self::Send, Self::Timer, Self::Prepare];
+    pub const ALL: [Self; 5] = [Self::Receive, Self::Send, Self::Timer, Self::Prepare, Self::Record];
 
     /// The word that reports use.
     #[must_use]
@@ -34,6 +36,7 @@ impl WorkClass {
             Self::Send => "send",
             Self::Timer => "timer",
             Self::Prepare => "prepare",
+            Self::Record => "record",
         }
     }
 }
@@ -168,6 +171,12 @@ impl Audit {
     #[must_use]
     pub fn judge(&self, turn: &Turn, excess: &Excess, counts: &ThreadCounts) -> Option<Interruption> {
         self.ledger.judge(turn, self.previous_end.unwrap_or(turn.entered), excess, counts)
+    }
+
+    /// How long the thread was at work since its counters were read last.
+    #[must_use]
+    pub const fn work_since_read(&self) -> Span {
+        self.ledger.at_work()
     }
 
     /// The thread's counters were read at `at`. What they rose by belongs to the window of the reading before.

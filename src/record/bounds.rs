@@ -80,21 +80,20 @@ impl Bounds {
 
     /// Looks at the other metrics of one success.
     pub(super) fn see(&mut self, finished: &Finished, metrics: &Metrics) {
-        let record = finished.record();
-        let (first, last) = (finished.first_uncertainty(), finished.last_uncertainty());
-        let mut add = |metric, earlier: Span, later: Span| {
-            if let Some(span) = metrics.get(metric) {
-                self.add(metric, span, span - earlier, span + later);
-            }
-        };
-        add(Metric::Ttft, first + record.sent_uncertainty, Span::ZERO);
-        add(Metric::E2e, last + record.sent_uncertainty, Span::ZERO);
-        if let Some(tokens) = record.output_tokens {
-            let share = |span, tokens| per_token(span, tokens).unwrap_or(Span::ZERO);
-            add(Metric::Ntpot, share(last, tokens), Span::ZERO);
-            let after_first = tokens.saturating_sub(u64::from(record.n_first));
-            add(Metric::Tpot, share(last, after_first), share(first, after_first));
+        for (metric, published, earliest, latest) in extremes(finished, metrics) {
+            self.add(metric, published, earliest, latest);
         }
+    }
+
+    /// Looks at what these metrics will be counted in (see [`super::Recorder::glance`]).
+    pub(super) fn glance(&self, finished: &Finished, metrics: &Metrics) -> u32 {
+        extremes(finished, metrics).fold(0, |seen, (metric, published, earliest, latest)| {
+            let Some(place) = place(metric).filter(|_| earliest != latest) else { return seen };
+            let of = &self.metrics[place];
+            seen ^ of.published.glance(ns(published))
+                ^ of.earliest.glance(ns(earliest))
+                ^ of.latest.glance(ns(latest))
+        })
     }
 
     fn add(&mut self, metric: Metric, published: Span, earliest: Span, latest: Span) {
@@ -102,13 +101,37 @@ impl Bounds {
             return;
         }
         let uncertain = &mut self.metrics[place(metric).expect("only bounded metrics are added")];
-        // A bound is never before its cause: nothing arrives before it is sent, and events of a stream keep their order.
-        let ns = |span: Span| u64::try_from(span.as_ns()).unwrap_or(0);
         uncertain.published.record(ns(published));
         uncertain.earliest.record(ns(earliest));
         uncertain.latest.record(ns(latest));
         uncertain.widest = uncertain.widest.max(latest - earliest);
     }
+}
+
+/// The bounded metrics of one success, but for its gaps: as published, at the earliest, at the latest.
+fn extremes(finished: &Finished, metrics: &Metrics) -> impl Iterator<Item = (Metric, Span, Span, Span)> {
+    let record = finished.record();
+    let (first, last) = (finished.first_uncertainty(), finished.last_uncertainty());
+    let share = |span: Span, tokens: Option<u64>| {
+        tokens.and_then(|tokens| per_token(span, tokens)).unwrap_or(Span::ZERO)
+    };
+    let tokens = record.output_tokens;
+    let after_first = tokens.map(|tokens| tokens.saturating_sub(u64::from(record.n_first)));
+    let off = [
+        (Metric::Ttft, first + record.sent_uncertainty, Span::ZERO),
+        (Metric::E2e, last + record.sent_uncertainty, Span::ZERO),
+        (Metric::Ntpot, share(last, tokens), Span::ZERO),
+        (Metric::Tpot, share(last, after_first), share(first, after_first)),
+    ];
+    off.into_iter().filter_map(|(metric, earlier, later)| {
+        let span = metrics.get(metric)?;
+        Some((metric, span, span - earlier, span + later))
+    })
+}
+
+/// A bound is never before its cause: nothing arrives before it is sent, and events of a stream keep their order.
+fn ns(span: Span) -> u64 {
+    u64::try_from(span.as_ns()).unwrap_or(0)
 }
 
 fn place(metric: Metric) -> Option<usize> {

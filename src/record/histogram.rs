@@ -4,8 +4,13 @@
 //! The crate `hdrhistogram` keeps the same buckets in one dense array, some 200 KB for a run's range of latencies; a shard
 //! keeps hundreds of them (metrics, stages, blocks of time), most nearly empty, so ours are sparse.
 
-/// Counts in a page. One page is half a KiB.
+use std::collections::BTreeMap;
+
+/// Counts in a page. One page is a quarter of a KiB.
 const PAGE: usize = 64;
+
+/// Bits of a count in a page. What is beyond them is carried elsewhere: small counts keep many buckets in one line of a cache.
+const COUNT_BITS: u32 = u32::BITS;
 
 /// Bits of resolution for published values: 1/1024, three significant digits (the layout of HDR with 3 digits).
 pub const PUBLISHED_BITS: u32 = 10;
@@ -16,7 +21,9 @@ pub const COARSE_BITS: u32 = 7;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
     bits: u32,
-    pages: Vec<Option<Box<[u64; PAGE]>>>,
+    pages: Vec<Option<Box<[u32; PAGE]>>>,
+    /// By bucket, how often its count ran over.
+    carried: BTreeMap<usize, u64>,
     count: u64,
     min: u64,
     max: u64,
@@ -40,7 +47,16 @@ impl Histogram {
     #[must_use]
     pub const fn new(bits: u32) -> Self {
         assert!(bits >= 6 && bits <= 14, "a histogram has 6 to 14 bits of resolution");
-        Self { bits, pages: Vec::new(), count: 0, min: u64::MAX, max: 0, sum: 0, squares: 0 }
+        Self {
+            bits,
+            pages: Vec::new(),
+            carried: BTreeMap::new(),
+            count: 0,
+            min: u64::MAX,
+            max: 0,
+            sum: 0,
+            squares: 0,
+        }
     }
 
     /// An empty histogram of three significant digits, for values that are published.
@@ -69,9 +85,11 @@ impl Histogram {
         }
         let (page, slot) = self.place(value);
         // Several for each event: the usual case is a look-up and nothing else.
-        match self.pages.get_mut(page) {
-            Some(Some(counts)) => counts[slot] += n,
-            _ => self.open(page)[slot] += n,
+        let there = self.pages.get_mut(page).and_then(Option::as_mut).map(|counts| &mut counts[slot]);
+        let sum = there.as_deref().zip(u32::try_from(n).ok()).and_then(|(count, n)| count.checked_add(n));
+        match there.zip(sum) {
+            Some((count, sum)) => *count = sum,
+            None => self.add(page, slot, n),
         }
         self.count += n;
         self.min = self.min.min(value);
@@ -80,14 +98,27 @@ impl Histogram {
         self.squares += u128::from(value) * u128::from(value) * u128::from(n);
     }
 
-    /// A page for values never seen before.
+    /// How often the bucket of `value` was met: nothing but a look.
+    #[inline]
+    #[must_use]
+    pub fn glance(&self, value: u64) -> u32 {
+        let (page, slot) = self.place(value);
+        self.pages.get(page).and_then(Option::as_ref).map_or(0, |counts| counts[slot])
+    }
+
+    /// The same for values never seen before, and for counts that run over.
     #[cold]
     #[inline(never)]
-    fn open(&mut self, page: usize) -> &mut [u64; PAGE] {
+    fn add(&mut self, page: usize, slot: usize, n: u64) {
         if page >= self.pages.len() {
             self.pages.resize(page + 1, None);
         }
-        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))
+        let count = self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]));
+        let sum = u64::from(count[slot]) + n;
+        count[slot] = low(sum);
+        if sum >> COUNT_BITS > 0 {
+            *self.carried.entry(page * PAGE + slot).or_default() += sum >> COUNT_BITS;
+        }
     }
 
     /// Adds what `other` counted.
@@ -96,15 +127,8 @@ impl Histogram {
     /// When the resolutions differ: two histograms of one metric are made alike.
     pub fn merge(&mut self, other: &Self) {
         assert_eq!(self.bits, other.bits, "merged histograms have one resolution");
-        if other.pages.len() > self.pages.len() {
-            self.pages.resize(other.pages.len(), None);
-        }
-        for (mine, theirs) in self.pages.iter_mut().zip(&other.pages) {
-            let Some(theirs) = theirs else { continue };
-            let mine = mine.get_or_insert_with(|| Box::new([0; PAGE]));
-            for (mine, theirs) in mine.iter_mut().zip(theirs.iter()) {
-                *mine += theirs;
-            }
+        for (index, count) in other.counts_from(0) {
+            self.add(index / PAGE, index % PAGE, count);
         }
         self.count += other.count;
         self.min = self.min.min(other.min);
@@ -122,12 +146,8 @@ impl Histogram {
     pub fn without(&self, part: &Self) -> Self {
         assert_eq!(self.bits, part.bits, "histograms of one metric have one resolution");
         let mut left = self.clone();
-        for (mine, theirs) in left.pages.iter_mut().zip(&part.pages) {
-            let Some(theirs) = theirs else { continue };
-            let mine = mine.as_mut().expect("what is taken away was there");
-            for (mine, theirs) in mine.iter_mut().zip(theirs.iter()) {
-                *mine = mine.checked_sub(*theirs).expect("what is taken away was there");
-            }
+        for (index, count) in part.counts_from(0) {
+            left.take(index, count);
         }
         left.count -= part.count;
         left.sum -= part.sum;
@@ -139,11 +159,26 @@ impl Histogram {
         left
     }
 
+    fn take(&mut self, index: usize, n: u64) {
+        let count =
+            self.pages.get_mut(index / PAGE).and_then(Option::as_mut).map(|page| &mut page[index % PAGE]);
+        let count = count.expect("what is taken away was there");
+        let carried = self.carried.remove(&index).unwrap_or(0);
+        let left = ((carried << COUNT_BITS) + u64::from(*count))
+            .checked_sub(n)
+            .expect("what is taken away was there");
+        *count = low(left);
+        if left >> COUNT_BITS > 0 {
+            self.carried.insert(index, left >> COUNT_BITS);
+        }
+    }
+
     /// Forgets every value and keeps the memory.
     pub fn clear(&mut self) {
         for page in self.pages.iter_mut().flatten() {
             page.fill(0);
         }
+        self.carried.clear();
         (self.count, self.min, self.max, self.sum, self.squares) = (0, u64::MAX, 0, 0, 0);
     }
 
@@ -238,7 +273,17 @@ impl Histogram {
         pages
             .filter_map(|(n, page)| page.as_ref().map(|page| (n, page)))
             .flat_map(|(n, page)| page.iter().enumerate().map(move |(slot, count)| (n * PAGE + slot, *count)))
+            .map(|(index, count)| (index, u64::from(count) + self.carried(index)))
             .filter(move |(index, count)| *count > 0 && *index >= first)
+    }
+
+    /// What its bucket's count in the page leaves out.
+    fn carried(&self, index: usize) -> u64 {
+        if self.carried.is_empty() {
+            0
+        } else {
+            self.carried.get(&index).map_or(0, |over| over << COUNT_BITS)
+        }
     }
 
     /// Below 2^(bits + 1) each value has its own bucket; above, each octave has 2^bits of them.
@@ -259,6 +304,12 @@ impl Histogram {
         let low = (index - (shift << self.bits)) << shift;
         (low, low + ((1 << shift) - 1))
     }
+}
+
+/// The bits of a count that its page keeps.
+#[expect(clippy::cast_possible_truncation, reason = "what is cut off is carried")]
+const fn low(count: u64) -> u32 {
+    count as u32
 }
 
 /// The rank, counted from 1, of the quantile `q` among `count` values in ascending order: the least whole number that is

@@ -85,6 +85,11 @@ impl Ledger {
         self.at_work += at_work(turn, since);
     }
 
+    /// How long the thread should have been on its CPU since its counters were read.
+    pub(super) const fn at_work(&self) -> Span {
+        self.at_work
+    }
+
     /// What made the turn long by `excess`, given the counters just after it; `None` = its own work did, or nobody knows.
     ///
     /// Where the thread was on its CPU for all the time it was at work, the excess was work. Where at least half of the

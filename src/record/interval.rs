@@ -2,8 +2,8 @@
 //!
 //! It must not feed the report: that is made of the stages, after the run.
 
-use super::Metric;
 use super::histogram::Histogram;
+use super::{Metric, Metrics};
 use crate::time::Span;
 
 /// Histograms of the measured successes that finished in one interval.
@@ -37,6 +37,15 @@ impl Interval {
         for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
             mine.merge(theirs);
         }
+    }
+
+    /// Looks at what these metrics will be counted in (see [`super::Recorder::glance`]).
+    pub(super) fn glance(&self, metrics: &Metrics) -> u32 {
+        let kept = Self::METRICS.into_iter().zip(&self.histograms);
+        let seen = kept.filter_map(|(metric, histogram)| {
+            Some(histogram.glance(u64::try_from(metrics.get(metric)?.as_ns()).ok()?))
+        });
+        seen.fold(0, |all, seen| all ^ seen)
     }
 
     pub(super) fn record(&mut self, metric: Metric, span: Span) {

@@ -50,6 +50,16 @@ impl Recorder {
         }
     }
 
+    /// Looks at what a request will be counted in, so that counting finds it at hand: looks wait for the memory side by side, where
+    /// counting waits for one place after the other. The answer means nothing.
+    #[must_use]
+    pub fn glance(&self, finished: &Finished) -> u32 {
+        let record = finished.record();
+        let metrics = Metrics::of(record);
+        let stage = self.stages.get(usize::from(record.stage));
+        stage.map_or(0, |stage| stage.glance(finished, &metrics)) ^ self.interval.glance(&metrics)
+    }
+
     /// A request is over. Each request of the run comes here once, whatever its fate. The answer is whether a measured one kept
     /// every bound, where that can be said.
     ///

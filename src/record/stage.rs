@@ -127,6 +127,14 @@ impl Stage {
         }
     }
 
+    /// Looks at most of what a success will be counted in (see [`super::Recorder::glance`]).
+    pub(super) fn glance(&self, finished: &Finished, metrics: &Metrics) -> u32 {
+        let block = self.window.block_of(finished.record());
+        let there = Metric::ALL.into_iter().filter_map(|metric| Some((metric, metrics.get(metric)?)));
+        let seen = there.map(|(metric, span)| self.tallies[metric.index()].glance(span, block));
+        seen.fold(self.bounds.glance(finished, metrics), |all, seen| all ^ seen)
+    }
+
     /// Counts a measured request of this stage.
     /// Whether it kept every bound, where that can be said.
     pub(super) fn count(

@@ -45,6 +45,12 @@ impl Tally {
         self.blocks[block].record(ns);
     }
 
+    /// Looks at what a value will be counted in.
+    pub fn glance(&self, span: Span, block: usize) -> u32 {
+        let ns = span.as_ns().unsigned_abs();
+        self.values.glance(ns) ^ self.blocks.get(block).map_or(0, |block| block.glance(ns))
+    }
+
     /// Counts a request that gave at least one value.
     pub fn contributed(&mut self) {
         self.requests += 1;

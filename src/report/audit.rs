@@ -168,7 +168,7 @@ impl From<&BusyCourse> for BusyOverTime {
 /// Jobs of one class.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct JobAudit {
-    /// `receive`, `send`, `timer` or `prepare`.
+    /// `receive`, `send`, `timer`, `prepare` or `record`.
     pub class: String,
     /// How many.
     pub count: u64,

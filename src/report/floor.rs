@@ -94,6 +94,8 @@ pub struct RungFound {
     pub cpu_s_per_1k_events: Option<f64>,
     /// The kernel's share of that CPU time, by its own accounting in ticks.
     pub kernel_share: Option<f64>,
+    /// Time to count one request that is over, in the shards' statistics.
+    pub recording_per_request_ns: Option<i64>,
     /// E\[S\] of a job, of the shard with the highest.
     pub service_mean_ns: Option<i64>,
     /// rho_busy of the busiest shard.

@@ -8,9 +8,9 @@ use crate::time::{Instant, Span};
 use glommio::{LocalExecutor, LocalExecutorBuilder, Placement};
 use std::fmt;
 
-/// How often the executor's other tasks get their turn. Yielding costs several ring entries of glommio's own, so it
-/// is rare; 5 ms is soon enough for anything that does not touch a socket.
-const BEAT: Span = Span::from_ms(5);
+/// How often the executor's other tasks get their turn. Yielding costs several ring entries of glommio's own, and there is
+/// no other task of ours: it is rare.
+const BEAT: Span = Span::from_ms(100);
 
 /// Memory for file input and output, and entries of glommio's rings: we use neither, and both count as locked memory.
 const IO_MEMORY_BYTES: usize = 64 << 10;

@@ -77,6 +77,8 @@ pub enum JobClass {
     Timer,
     /// The preparing of one body.
     Prepare,
+    /// The counting of what is over.
+    Record,
 }
 
 /// One job done: a_i, b_i and e_i of `docs/METHOD.md`, "The client as a queue".

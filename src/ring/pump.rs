@@ -266,6 +266,9 @@ impl<P: Payload> Pump<P> {
                     if self.ring.is_open(conn) {
                         handler.sent(&mut self.ring, conn, payload, result);
                     }
+                    self.tell_departures(handler);
+                    // Memory comes back: less than a job's clock and books would take. It is time of the next job.
+                    continue;
                 }
             }
             self.tell_departures(handler);

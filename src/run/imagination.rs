@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How often the thread looks. It sleeps by the clock, so that a shard never pays for waking it.
-const BEAT: Duration = Duration::from_millis(50);
+/// How often the thread looks: what gathers meanwhile is played in one go, with all it touches at hand. It sleeps by the clock,
+/// so that a shard never pays for waking it.
+const BEAT: Duration = Duration::from_millis(200);
 
 /// Pieces of traffic a shard may have underway: a second of them, in which a thread that has a CPU comes to run.
 const PIECES: usize = 100;

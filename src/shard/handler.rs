@@ -71,6 +71,7 @@ impl Handler for Client {
             JobClass::Send => WorkClass::Send,
             JobClass::Timer => WorkClass::Timer,
             JobClass::Prepare => WorkClass::Prepare,
+            JobClass::Record => WorkClass::Record,
         };
         let Job { arrival, begun, ended, bytes, .. } = *job;
         let work = Work { class, arrival, begun, ended, bytes };

@@ -4,7 +4,7 @@
 
 use super::client::Orders;
 use super::source::Source;
-use crate::record::{Audit, Interval, Recorder, Window};
+use crate::record::{Audit, Finished, Interval, Recorder, Window};
 use crate::schedule::{Extent, Schedule};
 use crate::time::{Instant, Phase, Span};
 
@@ -44,6 +44,11 @@ impl Measured {
     /// When there is no such server.
     pub fn recorder(&mut self, target: u16) -> &mut Recorder {
         &mut self.recorders[usize::from(target)]
+    }
+
+    /// Looks at what a request will be counted in (see [`Recorder::glance`]).
+    pub fn glance(&self, finished: &Finished) -> u32 {
+        self.recorders[usize::from(finished.record().target)].glance(finished)
     }
 
     /// The run is cut short at `at`: what is stamped later is in no rate, and turns that end later are not audited.

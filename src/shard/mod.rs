@@ -17,6 +17,7 @@ mod lines;
 mod measured;
 mod outbox;
 mod outgoing;
+mod recording;
 mod secure;
 mod sessions;
 mod sinks;

@@ -11,18 +11,23 @@ use std::collections::VecDeque;
 pub struct Outbox {
     ready: VecDeque<(u64, Request)>,
     spare: Vec<Request>,
+    /// Half of what may be ready is gone: the rest of it is made in one go, which costs less than one now and then.
+    filling: bool,
 }
 
 impl Outbox {
     /// The index of the next request to prepare; `None` when enough are ready, or none is known.
     pub fn wants(&self, source: &Source) -> Option<u64> {
-        if self.ready.len() >= AHEAD { None } else { source.upcoming(self.ready.len()) }
+        let ready = self.ready.len();
+        let wanted = ready < AHEAD && (self.filling || ready <= AHEAD / 2);
+        if wanted { source.upcoming(ready) } else { None }
     }
 
     /// Prepares request `index`, the next that [`Outbox::wants`] named.
     pub fn prepare(&mut self, workload: &Workload, index: u64) {
         let request = self.fill(workload, index);
         self.ready.push_back((index, request));
+        self.filling = self.ready.len() < AHEAD;
     }
 
     /// The bytes of request `index`: prepared, or made now.

@@ -154,7 +154,11 @@ fn duration(span: Span) -> Duration {
 
 /// The same counts in the public form, whose buckets at three digits are those of our published histograms.
 fn hdr(histogram: &Histogram) -> hdrhistogram::Histogram<u64> {
-    let mut values = hdrhistogram::Histogram::new(3).expect("three digits are between 0 and 5");
+    // Room for the greatest at once: one that grows copies itself on every step.
+    let greatest = histogram.max().unwrap_or(0).max(2);
+    let mut values =
+        hdrhistogram::Histogram::new_with_max(greatest, 3).expect("three digits are between 0 and 5");
+    values.auto(true);
     for bucket in histogram.buckets() {
         values.record_n(bucket.low, bucket.count).expect("a histogram that may grow takes every value");
     }

@@ -16,7 +16,7 @@ const QUEUE_ROWS: usize = 8_192;
 pub struct RowQueue {
     pub(super) rows: Sender<Record>,
     pub(super) queue: Receiver<Record>,
-    keep: Records,
+    pub(super) keep: Records,
     pub(super) dropped: Arc<AtomicU64>,
 }
 

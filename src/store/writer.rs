@@ -3,6 +3,7 @@
 //! It may lose a row and says how many; it never makes a shard wait, and never stops a run.
 
 use super::{RowQueue, StoreError};
+use crate::plan::Records;
 use crate::record::{Record, write_line};
 use crate::time::Instant;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -57,8 +58,10 @@ impl RowWriter {
     /// # Errors
     /// When the system refuses a thread.
     pub fn start(queue: RowQueue, file: File, path: &Path, start: Instant) -> Result<Self, StoreError> {
-        let RowQueue { queue, dropped, .. } = queue;
+        let RowQueue { queue, dropped, keep, .. } = queue;
         let (running, end) = crossbeam_channel::bounded(0);
+        // Where no row will ever come, it is not worth its wakes.
+        let beat = if keep == Records::None { Duration::MAX } else { BEAT };
         let thread = Builder::new()
             .name("lowrho-rows".into())
             .spawn(move || {
@@ -69,7 +72,7 @@ impl RowWriter {
                     pending: 0,
                     wrote: Wrote { written: 0, lost: 0, error: None },
                 }
-                .run(&queue, &end)
+                .run(&queue, &end, beat)
             })
             .map_err(StoreError::io("start a thread to write", path))?;
         Ok(Self { running: Some(running), thread: Some(thread), dropped, path: path.to_path_buf() })
@@ -113,8 +116,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn run(mut self, queue: &Receiver<Record>, end: &Receiver<()>) -> Wrote {
-        while end.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+    fn run(mut self, queue: &Receiver<Record>, end: &Receiver<()>, beat: Duration) -> Wrote {
+        while end.recv_timeout(beat) == Err(RecvTimeoutError::Timeout) {
             self.drain(queue);
         }
         self.drain(queue);

@@ -206,12 +206,16 @@ fn where_time_goes(floor: &Floor, page: &mut Page<'_>) -> fmt::Result {
     let event_ns = event_s * 1e6;
     if let Some(parse) = floor.parse_event_ns {
         words += &format!(
-            "; parsing alone, in a hot loop, takes {} an event, {} of it; recording, pacing and the audit are in our \
-             code's rest and are not told apart",
+            "; parsing alone, in a hot loop, takes {} an event, {} of it",
             time(parse),
             percent(Some(whole(parse) / event_ns))
         );
     }
+    if let Some((recording, request_s)) = rung.recording_per_request_ns.zip(rung.cpu_s_per_1k_requests) {
+        let share = percent(Some(whole(recording) / (request_s * 1e6)));
+        words += &format!("; recording takes {} a request, {share}", time(recording));
+    }
+    words += "; pacing and the audit are in our code's rest and are not told apart";
     page.paragraph(Look::Plain, "Where it goes  ", &words)?;
     if let Some(costs) = floor.costs {
         let words = format!(

@@ -186,6 +186,7 @@ fn middle(rounds: Vec<RungFound>) -> RungFound {
         cpu_s_per_1k_requests: ratio(|round| round.cpu_s_per_1k_requests),
         cpu_s_per_1k_events: ratio(|round| round.cpu_s_per_1k_events),
         kernel_share: ratio(|round| round.kernel_share),
+        recording_per_request_ns: span(|round| round.recording_per_request_ns),
         service_mean_ns: span(|round| round.service_mean_ns),
         rho: ratio(|round| round.rho),
         busy_per_request_ns: span(|round| round.busy_per_request_ns),

@@ -5,6 +5,7 @@
 use super::truth::{self, Errors};
 use crate::host::Facts;
 use crate::plan::{Answers, Ladder, Rung};
+use crate::record::WorkClass;
 use crate::report::{Came, Host, RungFound, ShardAudit, Summary};
 use crate::run::{self, Interrupts, RunError, Screen};
 use crate::store::Results;
@@ -87,6 +88,7 @@ fn figures(summary: &Summary, errors: &Errors) -> RungFound {
         cpu_s_per_1k_requests: per_1k(errors.requests),
         cpu_s_per_1k_events: per_1k(errors.events),
         kernel_share: kernel_share(shards),
+        recording_per_request_ns: per_request(recording_ns(shards), total.load.begun),
         service_mean_ns: latest(|shard| shard.service_mean_ns),
         rho: highest(|shard| shard.rho_busy),
         busy_per_request_ns: per_request(busy_ns, total.load.begun),
@@ -103,6 +105,13 @@ fn figures(summary: &Summary, errors: &Errors) -> RungFound {
 
 fn sum(shards: &[ShardAudit], of: impl Fn(&ShardAudit) -> Option<f64>) -> f64 {
     shards.iter().filter_map(of).sum()
+}
+
+/// The services of all jobs that counted what was over.
+fn recording_ns(shards: &[ShardAudit]) -> f64 {
+    let jobs =
+        shards.iter().flat_map(|shard| &shard.jobs).filter(|jobs| jobs.class == WorkClass::Record.name());
+    jobs.filter_map(|jobs| Some(whole(jobs.service_mean_ns?) * share_of(jobs.count))).sum()
 }
 
 /// Of all shards together, each by its CPU time.
