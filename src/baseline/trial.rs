@@ -352,8 +352,8 @@ mod tests {
 
     #[test]
     fn a_side_all_of_whose_requests_failed_has_a_problem_and_no_figures() {
-        let text =
-            "Running 1s test @ http://h/\n  8 requests in 1.00s, 1MB read\n  Non-2xx or 3xx responses: 8\n";
+        let text = "Running 1s test @ http://h/\n    Latency     1.00ms    0.10ms   2.00ms   90.00%\n  \
+                    8 requests in 1.00s, 1MB read\n  Non-2xx or 3xx responses: 8\nRequests/sec:  8.00\nTransfer/sec:  1.00MB\n";
         let folder = Folder::new(None).expect("a folder");
         let result = folder.path().join("stdout.txt");
         std::fs::write(&result, text).expect("it is written");

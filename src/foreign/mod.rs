@@ -28,6 +28,7 @@ mod repeats;
 mod sglang;
 mod table;
 mod vllm;
+mod whole;
 mod wrk;
 
 pub use difference::{Difference, Outcome};

@@ -114,6 +114,57 @@ fn numbers_that_are_none_or_too_large_are_refused() {
     assert!(with("null").is_ok());
 }
 
+#[test]
+fn a_text_cut_anywhere_is_refused_or_says_the_same() {
+    for name in ["oha-1.16.txt", "wrk-4.1.txt", "wrk-4.1-errors.txt"] {
+        let sample = text(name);
+        let whole = read(&sample, "it").unwrap();
+        let ends = (1..sample.len()).filter(|end| sample.is_char_boundary(*end));
+        for end in ends {
+            if let Ok(readings) = read(&sample[..end], "it") {
+                assert!(readings == whole, "{name} cut after {end} bytes: {readings:?}");
+            }
+        }
+        for (line, nth) in sample.lines().zip(1..) {
+            let rest: Vec<&str> = sample.lines().take(nth - 1).collect();
+            let Err(error) = read(&rest.join("\n"), "it") else { continue };
+            let error = error.to_string();
+            let known = error.contains(" is cut: ") || error.contains("no tool is known") || error == "it is empty";
+            assert!(known, "{name} before {line:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_lacks_a_part_names_it() {
+    for (name, part, told) in [
+        ("oha-1.16.txt", "Status code distribution:", "the text of oha is cut: it has no \"Status code"),
+        ("oha-1.16.txt", "  Total:", "the text of oha is cut: it has no line \"Total\""),
+        ("oha-1.16.txt", "  [8] aborted", "its rate and its time make 503 requests, and its counts come to 495"),
+        ("wrk-4.1.txt", "    Latency ", "the text of wrk is cut: it has no line \"Latency\""),
+        ("wrk-4.1-errors.txt", "Transfer/sec", "the text of wrk is cut: it has no line \"Transfer/sec"),
+    ] {
+        let sample = text(name);
+        let rest: Vec<&str> = sample.lines().filter(|line| !line.starts_with(part)).collect();
+        assert_ne!(rest.len(), sample.lines().count(), "{name} holds {part}");
+        let error = read(&rest.join("\n"), "it").unwrap_err().to_string();
+        assert!(error.contains(told), "{name} without {part}: {error}");
+    }
+}
+
+#[test]
+fn several_runs_in_one_text_are_refused_with_their_number() {
+    for (name, tool) in [("oha-1.16.txt", "oha"), ("wrk-4.1.txt", "wrk")] {
+        for runs in 2..4 {
+            let error = read(&text(name).repeat(runs), "it").unwrap_err().to_string();
+            assert_eq!(error, format!("the text of {tool} holds {runs} runs: give each its own file"));
+        }
+        // The first of them may be cut.
+        let two = format!("{}{}", text(name).split_once("99%").unwrap().0, text(name));
+        assert!(read(&two, "it").unwrap_err().to_string().contains("holds 2 runs"), "{name}");
+    }
+}
+
 /// Every place of a document, as the path to it.
 fn places(value: &Value, path: String, into: &mut Vec<String>) {
     match value {
