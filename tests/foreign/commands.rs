@@ -138,6 +138,7 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
         ("pipe", "it is no regular file"),
         ("strange.txt", "wrk 4.1"),
         ("bytes", "UTF-8"),
+        ("/dev/zero", "it is a device"),
         ("empty", "summary.json"),
         ("nowhere", "No such file"),
     ] {
@@ -150,6 +151,19 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
     let (code, out, _) = told(&lowrho(&folder, &["compare", "before", "k6.json", "--html", "page.html"]));
     assert!(code == 0 && out.is_empty());
     assert!(fs::read_to_string(folder.join("page.html")).unwrap().contains("<table>"));
+}
+
+#[test]
+fn compare_reads_what_a_shell_hands_over() {
+    let folder = folder("handed-over");
+    let script = r#"cat k6.json | "$0" compare before /dev/stdin && exec "$0" compare before <(cat k6.json)"#;
+    let output = Command::new("bash")
+        .current_dir(&folder)
+        .args(["-c", script, env!("CARGO_BIN_EXE_lowrho")])
+        .output()
+        .expect("there is a bash");
+    let (code, out, err) = told(&output);
+    assert_eq!((code, out.matches("http_req_waiting is not ttft").count()), (0, 2), "{out} {err}");
 }
 
 #[test]
