@@ -88,7 +88,10 @@ impl Counts {
         if (all - told).abs() <= 0.5 + 1.1 * all * (total.off + per_s.off) {
             return Ok(());
         }
-        Err(cut("oha", &format!("its rate and its time make {all:.0} requests, and its counts come to {told}")))
+        Err(cut(
+            "oha",
+            &format!("its rate and its time make {all:.0} requests, and its counts come to {told}"),
+        ))
     }
 
     fn latencies(&self, figures: Vec<(Statistic, f64)>, reading: &mut Reading) {
@@ -117,7 +120,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
         }
     }
     let summary = root.need("summary")?;
-    counts.tell(summary.maybe_number("total")?, &mut reading);
+    counts.tell(summary.maybe_amount("total")?, &mut reading);
     let mut figures = root.need("latencyPercentiles")?.statistics(&KEYS, S)?;
     let moments = [("average", Statistic::Mean), ("fastest", Statistic::Min), ("slowest", Statistic::Max)];
     figures.extend(summary.statistics(&moments, S)?);
@@ -147,7 +150,9 @@ pub(super) fn read_text(text: &str, name: &str) -> Result<Reading, ForeignError>
             ("Summary:", [key, value, unit]) => {
                 let ns = || time(value, unit).ok_or_else(|| wrong("is no time"));
                 match *key {
-                    "Total:" => total = Some(Rounded::of(value, ns()? / S).ok_or_else(|| wrong("is no time"))?),
+                    "Total:" => {
+                        total = Some(Rounded::of(value, ns()? / S).ok_or_else(|| wrong("is no time"))?)
+                    }
                     "Slowest:" => figures.push((Statistic::Max, ns()?)),
                     "Fastest:" => figures.push((Statistic::Min, ns()?)),
                     "Average:" => figures.push((Statistic::Mean, ns()?)),
@@ -155,7 +160,8 @@ pub(super) fn read_text(text: &str, name: &str) -> Result<Reading, ForeignError>
                 }
             }
             ("Summary:", ["Requests/sec:", value]) => {
-                let rate = value.parse().ok().and_then(|rate| Rounded::of(value, rate));
+                let rate =
+                    value.parse().ok().filter(|rate| *rate >= 0.0).and_then(|rate| Rounded::of(value, rate));
                 per_s = Some(rate.ok_or_else(|| wrong("is no rate"))?);
             }
             ("Response time distribution:", [share, "in", value, unit]) => {
