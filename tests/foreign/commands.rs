@@ -3,7 +3,7 @@
 use super::{sample, text};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn lowrho(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
@@ -154,9 +154,48 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
 }
 
 #[test]
+fn who_stops_reading_changes_no_exit_status() {
+    let folder = folder("gone");
+    let code = |arguments: &[&str], stdout: bool, stderr: bool| {
+        let gone = |is_gone: bool| {
+            let (reader, writer) = std::io::pipe().expect("there are pipes");
+            // What is not to be gone leads nowhere, so that nothing waits for a reader.
+            if is_gone {
+                drop(reader);
+                Stdio::from(writer)
+            } else {
+                Stdio::null()
+            }
+        };
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
+        command.current_dir(&folder).args(arguments).env("XDG_CONFIG_HOME", "/nonexistent");
+        let status = command.stdout(gone(stdout)).stderr(gone(stderr)).status();
+        status.expect("the program can be started").code()
+    };
+    for (arguments, wanted) in [
+        (&["compare", "nowhere", "x"][..], 2),
+        (&["compare", "before", "after"], 0),
+        (&["compare", "before", "after", "--fail-if", "ttft_p99>+5%"], 99),
+        (&["compare", "before", "k6.json", "--fail-if", "ttft_p99>+5%"], 2),
+        (&["export", "nowhere", "--as", "k6"], 2),
+        (&["export", "before", "--as", "k6"], 0),
+        (&["import-config", "k6.json"], 2),
+        (&["report", "nowhere"], 2),
+        (&["report", "before"], 0),
+        (&["k6-script", "--sim", "--rate", "5"], 2),
+        (&["run", "--rate", "5"], 2),
+    ] {
+        for (stdout, stderr) in [(true, false), (false, true), (true, true)] {
+            assert_eq!(code(arguments, stdout, stderr), Some(wanted), "{arguments:?} {stdout} {stderr}");
+        }
+    }
+}
+
+#[test]
 fn compare_reads_what_a_shell_hands_over() {
     let folder = folder("handed-over");
-    let script = r#"cat k6.json | "$0" compare before /dev/stdin && cat k6.json | "$0" compare before /dev/fd/3 3<&0"#;
+    let script =
+        r#"cat k6.json | "$0" compare before /dev/stdin && cat k6.json | "$0" compare before /dev/fd/3 3<&0"#;
     let output = Command::new("sh")
         .current_dir(&folder)
         .args(["-c", script, env!("CARGO_BIN_EXE_lowrho")])
