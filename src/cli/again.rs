@@ -7,7 +7,7 @@ use crate::report::html::{self, Figure, Told, ToldSweep};
 use crate::report::{GpuCost, Summary, csv, terminal};
 use crate::store::{Remains, Results, StoreError};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Tells what the directories hold in the forms asked for; `gpus` in place of what was said when they were made.
@@ -113,8 +113,9 @@ fn print(text: &str) -> io::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Writes files and says where; `asked` is the path that was given. A folder that is not there is more often a slip than a wish.
-fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> Exit {
+/// Writes files and says where; `asked` is the path that was given. A folder that is not there is more often a slip than a wish,
+/// and so is a file that is there and is nothing that is drawn again.
+pub(super) fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> Exit {
     let mut written = 0_usize;
     if let Some(folder) = asked.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         let (asked, folder) = (asked.display(), folder.display());
@@ -124,6 +125,13 @@ fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -
         return Exit::BadPlan;
     }
     for (path, text) in files {
+        if is_something_else(&path) {
+            let path = path.display();
+            aside(format_args!(
+                "error: cannot write {path}: it is there already, and is no page or figure: name another"
+            ));
+            return Exit::BadPlan;
+        }
         let made = match path.parent() {
             // The folder of figures is ours to make.
             Some(folder) if folder == asked => fs::create_dir_all(folder),
@@ -138,6 +146,17 @@ fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -
     let files = if written == 1 { "file" } else { "files" };
     aside(format_args!("{written} {files} written: {}", asked.display()));
     Exit::Good
+}
+
+/// Whether a regular file is there that begins with anything but a tag.
+fn is_something_else(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
+    let mut first = [0];
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    // One that cannot be read is refused when it is written, or can be replaced.
+    matches!(read, Ok(1)) && first != *b"<"
 }
 
 /// What there is where no summary is: several runs, or what is left of one that was killed.

@@ -48,9 +48,9 @@ pub(super) fn compare(asked: &Compare) -> io::Result<Exit> {
     let comparison = Comparison::of(&readings, asked.scope);
     match &asked.html {
         Some(file) => {
-            if let Err(error) = fs::write(file, comparison.html()) {
-                aside(format_args!("error: cannot write {}: {error}", file.display()));
-                return Ok(Exit::Failed);
+            let exit = again::write_all(file, [(file.clone(), comparison.html())]);
+            if exit != Exit::Good {
+                return Ok(exit);
             }
         }
         None => {

@@ -148,9 +148,21 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
             "{path}: {code} {err}"
         );
     }
-    let (code, out, _) = told(&lowrho(&folder, &["compare", "before", "k6.json", "--html", "page.html"]));
-    assert!(code == 0 && out.is_empty());
-    assert!(fs::read_to_string(folder.join("page.html")).unwrap().contains("<table>"));
+    // An earlier page is drawn again, and an empty file filled; anything else that is there stays.
+    fs::write(folder.join("empty.html"), "").unwrap();
+    for page in ["page.html", "page.html", "empty.html"] {
+        let (code, out, err) = told(&lowrho(&folder, &["compare", "before", "k6.json", "--html", page]));
+        assert_eq!((code, out.as_str(), err), (0, "", format!("1 file written: {page}\n")));
+        assert!(fs::read_to_string(folder.join(page)).unwrap().contains("<table>"));
+    }
+    for arguments in [
+        ["compare", "--html", "k6.json", "before", "after"],
+        ["report", "--html", "k6.json", "before", "after"],
+    ] {
+        let (code, out, err) = told(&lowrho(&folder, &arguments));
+        assert!(code == 2 && out.is_empty() && err.contains("it is there already"), "{code} {err}");
+        assert_eq!(fs::read_to_string(folder.join("k6.json")).unwrap(), text("k6-2.2-export.json"));
+    }
 }
 
 #[test]
@@ -177,6 +189,7 @@ fn who_stops_reading_changes_no_exit_status() {
         (&["compare", "before", "after"], 0),
         (&["compare", "before", "after", "--fail-if", "ttft_p99>+5%"], 99),
         (&["compare", "before", "k6.json", "--fail-if", "ttft_p99>+5%"], 2),
+        (&["compare", "before", "--html", "nowhere/page.html"], 2),
         (&["export", "nowhere", "--as", "k6"], 2),
         (&["export", "before", "--as", "k6"], 0),
         (&["import-config", "k6.json"], 2),
