@@ -108,6 +108,18 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
         (vec!["rerun", "no-such-results"], "there is no such results directory"),
         (vec!["sim", "--ttft", "20"], "--ttft: \"20\" is refused"),
         (
+            vec!["sim", "--engine", "mdc:1:1ms", "--prefix-cache", "64"],
+            "--prefix-cache: \"64\" is refused; accepted: for --engine laws or batch only",
+        ),
+        (
+            vec!["sim", "--engine", "epoll"],
+            "by which system calls it drives its sockets is --socket-engine epoll",
+        ),
+        (
+            vec!["run", "--sim", "--rate", "5", "--sim-engine", "mdc:1:1ms", "--sim-prefix-cache", "64"],
+            "accepted: for --sim-engine laws or batch only",
+        ),
+        (
             vec!["floor", "--rates", "2000,1000"],
             "--rates: \"2000,1000\" is refused; accepted: 1 to 100 rates",
         ),

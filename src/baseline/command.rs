@@ -234,21 +234,11 @@ pub(super) fn result(file: &Path) -> Result<String, String> {
 mod tests {
     use super::super::folder::Folder;
     use super::*;
-    use crate::plan::{BaselineOptions, Cost, Limits};
+    use crate::plan::{BaselineOptions, Limits};
 
     /// The words that start a peer with two CPUs, its files in a folder that `FOLDER` stands for, and that folder.
     fn words(options: BaselineOptions) -> (Vec<String>, Prepared, Folder) {
-        let limits = Limits {
-            cpus: vec![0, 1, 2],
-            cpu_quota: None,
-            files: 100_000,
-            source_ports: 28_232,
-            memlock_bytes: None,
-            kernel: Some((6, 18)),
-            io_uring_forbidden: None,
-            ring_refused: None,
-            cost: Cost::default(),
-        };
+        let limits = Limits::roomy(&[0, 1, 2]);
         let options = BaselineOptions { duration: Some("2s".into()), ..options };
         let plan = BaselinePlan::new(&options, &limits).expect("a plan");
         let folder = Folder::new(None).expect("a folder");

@@ -352,12 +352,12 @@ mod tests {
 
     #[test]
     fn a_side_all_of_whose_requests_failed_has_a_problem_and_no_figures() {
-        let text =
-            "Running 1s test @ http://h/\n  8 requests in 1.00s, 1MB read\n  Non-2xx or 3xx responses: 8\n";
+        let text = "Running 1s test @ http://h/\n    Latency     1.00ms    0.10ms   2.00ms   90.00%\n  \
+                    8 requests in 1.00s, 1MB read\n  Non-2xx or 3xx responses: 8\nRequests/sec:  8.00\nTransfer/sec:  1.00MB\n";
         let folder = Folder::new(None).expect("a folder");
         let result = folder.path().join("stdout.txt");
         std::fs::write(&result, text).expect("it is written");
-        let limits = limits();
+        let limits = crate::plan::Limits::roomy(&[0, 1]);
         let asked = crate::plan::BaselineOptions { tool: Some("wrk".into()), ..Default::default() };
         let plan = BaselinePlan::new(&asked, &limits).expect("a plan");
         let interrupts = Interrupts::default();
@@ -373,19 +373,5 @@ mod tests {
         let why = bench.told(&Side::Theirs("wrk"), &result, folder.path(), &mut found).unwrap_err();
         assert_eq!(why, "no request succeeded: Non-2xx or 3xx responses: 8");
         assert_eq!((found.failed, found.e2e_end_ns), (Some(8), Told::default()));
-    }
-
-    fn limits() -> crate::plan::Limits {
-        crate::plan::Limits {
-            cpus: vec![0, 1],
-            cpu_quota: None,
-            files: 100_000,
-            source_ports: 28_232,
-            memlock_bytes: None,
-            kernel: Some((6, 18)),
-            io_uring_forbidden: None,
-            ring_refused: None,
-            cost: crate::plan::Cost::default(),
-        }
     }
 }

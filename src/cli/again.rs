@@ -1,12 +1,13 @@
 //! What earlier runs found, told again: on the terminal, for other programs, as a page or figures. It decides no number.
 
 use super::asked::Form;
+use super::words::{self, aside};
 use super::{Exit, deeds};
 use crate::report::html::{self, Figure, Told, ToldSweep};
 use crate::report::{GpuCost, Summary, csv, terminal};
 use crate::store::{Remains, Results, StoreError};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Tells what the directories hold in the forms asked for; `gpus` in place of what was said when they were made.
@@ -14,7 +15,7 @@ pub(super) fn report(dirs: &[PathBuf], forms: &[Form], gpus: Option<GpuCost>) ->
     let sweeps: Vec<bool> = dirs.iter().map(|dir| is_sweep(dir)).collect();
     if sweeps.contains(&true) && sweeps.contains(&false) {
         let why = "runs and sweeps have no figure in common: report them apart";
-        writeln!(io::stderr(), "error: {why}")?;
+        aside(format_args!("error: {why}"));
         return Ok(Exit::BadPlan);
     }
     let told = if sweeps.contains(&true) {
@@ -33,7 +34,7 @@ pub(super) fn report(dirs: &[PathBuf], forms: &[Form], gpus: Option<GpuCost>) ->
     match told {
         Ok(exit) => exit,
         Err(why) => {
-            writeln!(io::stderr(), "error: {why}")?;
+            aside(format_args!("error: {why}"));
             Ok(Exit::BadPlan)
         }
     }
@@ -61,12 +62,12 @@ fn tell_sweeps(told: &[ToldSweep], form: &Form) -> io::Result<Exit> {
             _ => print(&format!("{:#}\n", serde_json::json!(sweeps().collect::<Vec<_>>()))),
         },
         Form::Csv => print(&csv::trials(told.iter().map(|one| (one.name.as_str(), &one.sweep)))),
-        Form::Html(file) => write_all(file, [(file.clone(), html::sweep_page(told))]),
-        Form::Svg(dir) => write_figures(dir, html::sweep_figures(told)),
+        Form::Html(file) => Ok(write_all(file, [(file.clone(), html::sweep_page(told))])),
+        Form::Svg(dir) => Ok(write_figures(dir, html::sweep_figures(told))),
     }
 }
 
-fn write_figures(dir: &Path, figures: Vec<Figure>) -> io::Result<Exit> {
+fn write_figures(dir: &Path, figures: Vec<Figure>) -> Exit {
     let file = |figure: Figure| (dir.join(format!("{}.svg", figure.name)), figure.standalone());
     write_all(dir, figures.into_iter().map(file))
 }
@@ -94,8 +95,8 @@ fn tell(told: &[Told], form: &Form) -> io::Result<Exit> {
         Form::Text => print(&summaries.map(|one| deeds::page(one, false)).collect::<Vec<_>>().join("\n")),
         Form::Json => print(&json(&summaries.collect::<Vec<_>>())),
         Form::Csv => print(&csv::table(told.iter().map(|run| (run.name.as_str(), &run.summary)))),
-        Form::Html(file) => write_all(file, [(file.clone(), html::page(told))]),
-        Form::Svg(dir) => write_figures(dir, html::figures(told)),
+        Form::Html(file) => Ok(write_all(file, [(file.clone(), html::page(told))])),
+        Form::Svg(dir) => Ok(write_figures(dir, html::figures(told))),
     }
 }
 
@@ -108,36 +109,54 @@ fn json(summaries: &[&Summary]) -> String {
 }
 
 fn print(text: &str) -> io::Result<Exit> {
-    io::stdout().lock().write_all(text.as_bytes())?;
+    words::print(text)?;
     Ok(Exit::Good)
 }
 
-/// Writes files and says where; `asked` is the path that was given. A folder that is not there is more often a slip than a wish.
-fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> io::Result<Exit> {
+/// Writes files and says where; `asked` is the path that was given. A folder that is not there is more often a slip than a wish,
+/// and so is a file that is there and is nothing that is drawn again.
+pub(super) fn write_all(asked: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> Exit {
     let mut written = 0_usize;
     if let Some(folder) = asked.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         let (asked, folder) = (asked.display(), folder.display());
-        writeln!(
-            io::stderr(),
+        aside(format_args!(
             "error: cannot write {asked}: there is no folder {folder}: make it, or name another"
-        )?;
-        return Ok(Exit::BadPlan);
+        ));
+        return Exit::BadPlan;
     }
     for (path, text) in files {
+        if is_something_else(&path) {
+            let path = path.display();
+            aside(format_args!(
+                "error: cannot write {path}: it is there already, and is no page or figure: name another"
+            ));
+            return Exit::BadPlan;
+        }
         let made = match path.parent() {
             // The folder of figures is ours to make.
             Some(folder) if folder == asked => fs::create_dir_all(folder),
             _ => Ok(()),
         };
         if let Err(error) = made.and_then(|()| fs::write(&path, text)) {
-            writeln!(io::stderr(), "error: cannot write {}: {error}", path.display())?;
-            return Ok(Exit::Failed);
+            aside(format_args!("error: cannot write {}: {error}", path.display()));
+            return Exit::Failed;
         }
         written += 1;
     }
     let files = if written == 1 { "file" } else { "files" };
-    writeln!(io::stderr(), "{written} {files} written: {}", asked.display())?;
-    Ok(Exit::Good)
+    aside(format_args!("{written} {files} written: {}", asked.display()));
+    Exit::Good
+}
+
+/// Whether a regular file is there that begins with anything but a tag.
+fn is_something_else(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
+    let mut first = [0];
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    // One that cannot be read is refused when it is written, or can be replaced.
+    matches!(read, Ok(1)) && first != *b"<"
 }
 
 /// What there is where no summary is: several runs, or what is left of one that was killed.

@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::deeds::{self, signal};
+use super::words::{aside, print};
 use crate::baseline::{self, BaselineError};
 use crate::host::{self, Facts};
 use crate::plan::BaselinePlan;
@@ -20,15 +21,14 @@ pub(super) fn baseline(plan: &BaselinePlan, facts: &Facts) -> io::Result<Exit> {
     let interrupts = Interrupts::catch()?;
     let say = |what: &str, run: &BaselineRun| {
         if !plan.quiet {
-            // A progress line that nobody can read is no reason to stop.
-            let _ = writeln!(io::stderr(), "{}", clean(&line(what, run)));
+            aside(format_args!("{}", clean(&line(what, run))));
         }
     };
     // A place that cannot be written is told before minutes of runs, not after them.
     let json = match plan.json.as_deref().map(|place| Kept::open(Path::new(place))).transpose() {
         Ok(json) => json,
         Err(why) => {
-            let _ = writeln!(io::stderr(), "error: --json {why}");
+            aside(format_args!("error: --json {why}"));
             return Ok(Exit::BadPlan);
         }
     };
@@ -39,7 +39,7 @@ pub(super) fn baseline(plan: &BaselinePlan, facts: &Facts) -> io::Result<Exit> {
             if let Some(json) = json {
                 json.remove();
             }
-            let _ = writeln!(io::stderr(), "error: {}", clean(&error.to_string()));
+            aside(format_args!("error: {}", clean(&error.to_string())));
             return Ok(match error {
                 BaselineError::Missing(_) => Exit::BadPlan,
                 BaselineError::Failed(_) => Exit::Failed,
@@ -49,10 +49,9 @@ pub(super) fn baseline(plan: &BaselinePlan, facts: &Facts) -> io::Result<Exit> {
     };
     let mut exit = signal(&interrupts).map_or(Exit::Good, Exit::Interrupted);
     let kept = json.map_or(Ok(()), |json| json.write(&found));
-    // What was measured is kept, and the status stands, whoever closes our output.
-    deeds::unless_gone(io::stdout().lock().write_all(tables(&found, &deeds::style(false)).as_bytes()))?;
+    print(&tables(&found, &deeds::style(false)))?;
     for why in wrong(&found).into_iter().chain(kept.err()) {
-        let _ = writeln!(io::stderr(), "error: {}", clean(&why));
+        aside(format_args!("error: {}", clean(&why)));
         exit = exit.worse(Exit::Failed);
     }
     Ok(exit)

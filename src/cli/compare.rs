@@ -1,5 +1,6 @@
 //! `lowrho compare`, done: files read, told side by side, held to `--fail-if`. It decides no number.
 
+use super::words::{aside, print};
 use super::{Exit, again};
 use crate::analysis::Remeasured;
 use crate::foreign::{self, Comparison, Gate, Reading, Scope};
@@ -10,7 +11,7 @@ use crate::store::{Results, StoreError};
 use crate::time::{Instant, Span};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A result file is read whole; one of this size is no summary, nor are rows of so many requests.
@@ -39,7 +40,7 @@ pub(super) fn compare(asked: &Compare) -> io::Result<Exit> {
             Ok(more) => readings.extend(more),
             Err(why) => {
                 let why: Vec<String> = why.lines().map(clean).collect();
-                writeln!(io::stderr(), "error: {}: {}", path.display(), why.join("\n"))?;
+                aside(format_args!("error: {}: {}", path.display(), why.join("\n")));
                 return Ok(Exit::BadPlan);
             }
         }
@@ -47,23 +48,23 @@ pub(super) fn compare(asked: &Compare) -> io::Result<Exit> {
     let comparison = Comparison::of(&readings, asked.scope);
     match &asked.html {
         Some(file) => {
-            if let Err(error) = fs::write(file, comparison.html()) {
-                writeln!(io::stderr(), "error: cannot write {}: {error}", file.display())?;
-                return Ok(Exit::Failed);
+            let exit = again::write_all(file, [(file.clone(), comparison.html())]);
+            if exit != Exit::Good {
+                return Ok(exit);
             }
         }
         None => {
             let text = if asked.markdown { comparison.markdown() } else { comparison.text() };
-            io::stdout().lock().write_all(text.as_bytes())?;
+            print(&text)?;
         }
     }
-    judge(&asked.gate, &readings)
+    Ok(judge(&asked.gate, &readings))
 }
 
 /// Holds every later run of ours to the gate, against the first.
-fn judge(gate: &Gate, readings: &[Reading]) -> io::Result<Exit> {
+fn judge(gate: &Gate, readings: &[Reading]) -> Exit {
     if gate.is_empty() {
-        return Ok(Exit::Good);
+        return Exit::Good;
     }
     let ours: Vec<&Reading> = readings.iter().filter(|reading| reading.is_ours).collect();
     let [base, others @ ..] = ours.as_slice() else { return refused("no file is a result of lowrho") };
@@ -75,22 +76,22 @@ fn judge(gate: &Gate, readings: &[Reading]) -> io::Result<Exit> {
         match gate.crossed(base, other) {
             Ok(crossed) => {
                 for words in crossed {
-                    writeln!(io::stderr(), "crossed: {}", clean(&words))?;
+                    aside(format_args!("crossed: {}", clean(&words)));
                     exit = Exit::Crossed;
                 }
             }
             Err(why) => {
-                writeln!(io::stderr(), "error: {}", clean(&why.to_string()))?;
-                return Ok(Exit::BadPlan);
+                aside(format_args!("error: {}", clean(&why.to_string())));
+                return Exit::BadPlan;
             }
         }
     }
-    Ok(exit)
+    exit
 }
 
-fn refused(why: &str) -> io::Result<Exit> {
-    writeln!(io::stderr(), "error: --fail-if: {why}")?;
-    Ok(Exit::BadPlan)
+fn refused(why: &str) -> Exit {
+    aside(format_args!("error: --fail-if: {why}"));
+    Exit::BadPlan
 }
 
 /// What a file, or a results directory, says.

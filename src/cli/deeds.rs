@@ -1,5 +1,6 @@
 //! What was asked for, done: runs, the simulator on its own, reports of earlier runs. Decides the exit status, no number.
 
+use super::words::{aside, print};
 use super::{Ending, Exit, Invocation, Signal};
 use crate::clock;
 use crate::host::{self, Facts};
@@ -10,7 +11,7 @@ use crate::run::{self, Done, Interrupts, RunError, Running, Screen};
 use crate::store::{Results, StoreError};
 use crate::time::Span;
 use crate::watch::Show;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -35,7 +36,7 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
             Ok(done) => {
                 worst = worst.worse(ending(&one, &done, &interrupts).into());
                 // Of several runs the one document comes at the end.
-                unless_gone(tell(&one, &done, one.output.json && !several))?;
+                tell(&one, &done, one.output.json && !several)?;
                 if several {
                     // The others are its neighbours.
                     plan.output.dir = done.dir.parent().map(|dir| dir.display().to_string());
@@ -43,7 +44,7 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
                 runs.push((done.dir.display().to_string(), done.summary));
             }
             Err(error) => {
-                writeln!(io::stderr(), "error: {}", clean(&error.to_string()))?;
+                aside(format_args!("error: {}", clean(&error.to_string())));
                 worst = worst.worse(status(&error, &interrupts));
                 break;
             }
@@ -55,7 +56,7 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
     if several && !runs.is_empty() {
         let mut repeats = Repeats::of(&runs);
         if let Err(error) = write_repeats(&plan, &repeats) {
-            writeln!(io::stderr(), "error: {error}")?;
+            aside(format_args!("error: {error}"));
             worst = worst.worse(Exit::Failed);
         }
         let text = if plan.output.json {
@@ -64,7 +65,7 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
         } else {
             spread(&runs)
         };
-        unless_gone(io::stdout().lock().write_all(text.as_bytes()))?;
+        print(&text)?;
     }
     Ok(worst)
 }
@@ -73,11 +74,6 @@ pub(super) fn run(plan: &Plan, how: &Invocation, facts: &Facts) -> io::Result<Ex
 fn write_repeats(plan: &Plan, repeats: &Repeats) -> Result<(), StoreError> {
     let dir = plan.output.dir.as_deref().expect("the first run named the directory of all");
     Results::open(Path::new(dir))?.write_repeats(repeats)
-}
-
-/// Whoever reads our output may have seen enough; the run is what it was.
-pub(super) fn unless_gone(told: io::Result<()>) -> io::Result<()> {
-    told.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 
 pub(super) fn machine(facts: &Facts) -> Host {
@@ -111,25 +107,22 @@ pub(super) fn columns(terminal: impl AsFd) -> usize {
 
 /// Says what a run found, and where it is kept; `json`: as its summary.
 fn tell(plan: &Plan, done: &Done, json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
     if json {
-        out.write_all(done.summary.to_json().as_bytes())?;
+        print(&done.summary.to_json())?;
     } else if !plan.output.json {
-        out.write_all(page(&done.summary, plan.output.verbose).as_bytes())?;
+        print(&page(&done.summary, plan.output.verbose))?;
     }
-    out.flush()?;
-    let mut err = io::stderr().lock();
     for failure in &done.failures {
-        writeln!(err, "error: {}", clean(failure))?;
+        aside(format_args!("error: {}", clean(failure)));
     }
     let total = &done.summary.total;
     if total.load.completed == 0 && total.load.failed > 0 {
         let classes: Vec<String> =
             total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
-        writeln!(err, "error: no request succeeded: {}", classes.join(", "))?;
+        aside(format_args!("error: no request succeeded: {}", classes.join(", ")));
     }
     if !plan.output.quiet {
-        writeln!(err, "results in {}", done.dir.display())?;
+        aside(format_args!("results in {}", done.dir.display()));
     }
     Ok(())
 }
@@ -192,12 +185,12 @@ pub(super) fn sim(plan: &SimPlan, owner: Option<i32>) -> io::Result<Exit> {
     let _ = host::raise_files();
     let interrupts = Interrupts::catch()?;
     if let Some(caveat) = &plan.caveat {
-        writeln!(io::stderr(), "note: {caveat}")?;
+        aside(format_args!("note: {caveat}"));
     }
     let Running { sim, certificate } = match run::serve(plan) {
         Ok(running) => running,
         Err(error) => {
-            writeln!(io::stderr(), "error: {error}")?;
+            aside(format_args!("error: {error}"));
             return Ok(status(&error, &interrupts));
         }
     };
@@ -206,16 +199,12 @@ pub(super) fn sim(plan: &SimPlan, owner: Option<i32>) -> io::Result<Exit> {
         None => url,
     };
     let places: Vec<String> = sim.addresses().iter().map(|address| secured(address.url())).collect();
-    writeln!(
-        io::stderr(),
-        "simulator at {} on cpus {}; Ctrl-C ends it",
-        places.join(", "),
-        format_cpus(&plan.cpus)
-    )?;
+    let (places, cpus) = (places.join(", "), format_cpus(&plan.cpus));
+    aside(format_args!("simulator at {places} on cpus {cpus}; Ctrl-C ends it"));
     while interrupts.count() == 0 && has_owner(owner) {
         clock::sleep(LOOK);
     }
-    write!(io::stdout().lock(), "{}", sim.join())?;
+    print(&sim.join().to_string())?;
     // Being told to stop is how a server ends.
     Ok(Exit::Good)
 }
@@ -229,6 +218,6 @@ fn has_owner(owner: Option<i32>) -> bool {
 pub(super) fn doctor(facts: &Facts, plan: Option<&Plan>, json: bool) -> io::Result<Exit> {
     let doctor = Doctor::of(&plan::judge(&run::examine(facts, plan), plan));
     let text = if json { doctor.to_json() } else { doctor.text() };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    print(&text)?;
     Ok(if doctor.ok { Exit::Good } else { Exit::Failed })
 }

@@ -1,5 +1,6 @@
 //! `lowrho export` and `lowrho import-config`, done: files read, files written. It decides no number and no option.
 
+use super::words::{aside, print};
 use super::{Exit, again, limits};
 use crate::foreign::{Format, Imported, export, import_inference_perf, is_command, vllm_command};
 use crate::host::Facts;
@@ -19,7 +20,7 @@ pub(super) fn export_run(dir: &Path, format: Format, out: Option<&Path>) -> io::
     });
     match summary {
         Ok(summary) => put(out, &export(&summary, format)),
-        Err(why) => refuse(&why),
+        Err(why) => Ok(refuse(&why)),
     }
 }
 
@@ -27,27 +28,26 @@ pub(super) fn export_run(dir: &Path, format: Format, out: Option<&Path>) -> io::
 pub(super) fn import(words: &[String], out: Option<&Path>, facts: &Facts) -> io::Result<Exit> {
     let (of, imported) = match imported(words) {
         Ok(made) => made,
-        Err(why) => return refuse(&why),
+        Err(why) => return Ok(refuse(&why)),
     };
     let text = imported.text(&of);
     let raw = match Raw::from_toml(&text) {
         Ok(raw) => raw,
-        Err(why) => return refuse(&format!("{of}: a value of it cannot stand in a config file: {why}")),
+        Err(why) => {
+            return Ok(refuse(&format!("{of}: a value of it cannot stand in a config file: {why}")));
+        }
     };
     let exit = put(out, &text)?;
-    let mut err = io::stderr().lock();
     let count = |n: usize| if n == 1 { "1 option".to_owned() } else { format!("{n} options") };
     if !imported.missing.is_empty() {
-        writeln!(
-            err,
-            "{} without an equivalent: see the comments at the file's head",
-            count(imported.missing.len())
-        )?;
+        let missing = count(imported.missing.len());
+        aside(format_args!("{missing} without an equivalent: see the comments at the file's head"));
     }
     // A config may be made on another machine than the one it is for, and a URL be given later.
     if let Err(error) = Plan::new(raw, &limits(facts)) {
         for mistake in error.mistakes {
-            writeln!(err, "note: lowrho run would refuse it here: {}", clean(&mistake.to_string()))?;
+            let mistake = clean(&mistake.to_string());
+            aside(format_args!("note: lowrho run would refuse it here: {mistake}"));
         }
     }
     Ok(exit)
@@ -80,21 +80,21 @@ fn imported(words: &[String]) -> Result<(String, Imported), String> {
 /// Prints, or writes a file that must not be there yet.
 fn put(out: Option<&Path>, text: &str) -> io::Result<Exit> {
     let Some(path) = out else {
-        io::stdout().lock().write_all(text.as_bytes())?;
+        print(text)?;
         return Ok(Exit::Good);
     };
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
     if let Err(error) = made.and_then(|mut file| file.write_all(text.as_bytes())) {
-        writeln!(io::stderr(), "error: cannot write {}: {error}", path.display())?;
+        aside(format_args!("error: cannot write {}: {error}", path.display()));
         return Ok(Exit::Failed);
     }
     Ok(Exit::Good)
 }
 
-fn refuse(why: &str) -> io::Result<Exit> {
+fn refuse(why: &str) -> Exit {
     let why: Vec<String> = why.lines().map(clean).collect();
-    writeln!(io::stderr(), "error: {}", why.join("\n"))?;
-    Ok(Exit::BadPlan)
+    aside(format_args!("error: {}", why.join("\n")));
+    Exit::BadPlan
 }
 
 /// What `lowrho export` was asked for.

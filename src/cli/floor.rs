@@ -1,6 +1,7 @@
 //! `lowrho floor`, done: measured, written down as a capacity card, printed. Decides no number.
 
 use super::deeds::{self, signal};
+use super::words::{aside, print};
 use super::{Exit, card};
 use crate::host::{self, Facts};
 use crate::plan::{CARD_VERSION, Card, FloorPlan};
@@ -8,7 +9,7 @@ use crate::report::figures::{maybe_time, plain, whole_rate};
 use crate::report::terminal::{clean, floor as tables};
 use crate::report::{Floor, RungFound};
 use crate::run::{self, Interrupts};
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 /// Measures, tells, and keeps the card.
@@ -17,14 +18,13 @@ pub(super) fn floor(plan: &FloorPlan, facts: &Facts) -> io::Result<Exit> {
     let interrupts = Interrupts::catch()?;
     let say = |rung: &RungFound| {
         if !plan.quiet {
-            // A progress line that nobody can read is no reason to stop.
-            let _ = writeln!(io::stderr(), "{}", line(rung));
+            aside(format_args!("{}", line(rung)));
         }
     };
     let mut floor = match run::floor(plan, &deeds::machine(facts), facts, &interrupts, say) {
         Ok(floor) => floor,
         Err(error) => {
-            writeln!(io::stderr(), "error: {}", clean(&error.to_string()))?;
+            aside(format_args!("error: {}", clean(&error.to_string())));
             return Ok(deeds::status(&error, &interrupts));
         }
     };
@@ -32,9 +32,9 @@ pub(super) fn floor(plan: &FloorPlan, facts: &Facts) -> io::Result<Exit> {
     // A floor that was not finished is no ground for plans.
     let kept = if interrupted.is_some() { Ok(()) } else { keep(plan, facts, &mut floor) };
     let text = if plan.json { floor.to_json() } else { tables(&floor, &deeds::style(false)) };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    print(&text)?;
     if let Err(error) = kept {
-        writeln!(io::stderr(), "error: the capacity card is not written: {error}")?;
+        aside(format_args!("error: the capacity card is not written: {error}"));
         return Ok(Exit::Failed);
     }
     Ok(interrupted.map_or(Exit::Good, Exit::Interrupted))

@@ -1,6 +1,7 @@
 //! `lowrho k6-script`, done: the script, the bodies that it opens, the command that runs it. Sends nothing.
 
 use super::curl::variable;
+use super::words::{aside, print};
 use super::{Exit, Invocation};
 use crate::foreign::{ScriptHeader, ScriptLoad, ScriptParts, k6_script};
 use crate::plan::Plan;
@@ -29,21 +30,17 @@ pub struct K6Script {
 pub(super) fn write(plan: &Plan, how: &Invocation, asked: &K6Script) -> io::Result<Exit> {
     match made(plan, how, asked) {
         Ok(differs) => {
-            let mut err = io::stderr().lock();
             for one in differs {
-                writeln!(err, "note: {}", clean(&one))?;
+                aside(format_args!("note: {}", clean(&one)));
             }
             let script = asked.script.display();
             let summary = asked.script.with_extension("summary.json");
-            writeln!(
-                io::stdout(),
-                "k6 run --no-usage-report --summary-export {} {script}",
-                summary.display()
-            )?;
+            let summary = summary.display();
+            print(&format!("k6 run --no-usage-report --summary-export {summary} {script}\n"))?;
             Ok(Exit::Good)
         }
         Err(why) => {
-            writeln!(io::stderr(), "error: {}", clean(&why))?;
+            aside(format_args!("error: {}", clean(&why)));
             Ok(Exit::BadPlan)
         }
     }

@@ -19,6 +19,7 @@ mod limits;
 mod repeated;
 mod shape;
 mod sweeps;
+mod words;
 
 pub use asked::{Asked, Invocation, Refusal, read};
 pub use compare::Compare;

@@ -1,6 +1,7 @@
 //! A sweep, done: told as it goes, printed at its end. Decides the exit status, no number.
 
 use super::deeds::{machine, show, signal, status, style};
+use super::words::{aside, print};
 use super::{Exit, Invocation};
 use crate::host::{self, Facts};
 use crate::plan::{Require, SweepPlan};
@@ -8,7 +9,7 @@ use crate::report::Sweep;
 use crate::report::terminal::{self, clean};
 use crate::run::{self, Interrupts, Screen, Swept};
 use crate::search::{End, Trust};
-use std::io::{self, Write};
+use std::io;
 
 /// Makes the sweep of a plan.
 pub(super) fn sweep(plan: &SweepPlan, how: &Invocation, facts: &Facts) -> io::Result<Exit> {
@@ -17,8 +18,7 @@ pub(super) fn sweep(plan: &SweepPlan, how: &Invocation, facts: &Facts) -> io::Re
     let output = &plan.plan.output;
     let mut say = |line: &str| {
         if !output.quiet {
-            // A terminal that is gone is none of the sweep's business.
-            let _ = writeln!(io::stderr(), "{}", clean(line));
+            aside(format_args!("{}", clean(line)));
         }
     };
     let screen = || Screen { show: show(&plan.plan), out: io::stderr() };
@@ -27,18 +27,17 @@ pub(super) fn sweep(plan: &SweepPlan, how: &Invocation, facts: &Facts) -> io::Re
     let Swept { sweep, dir, failures } = match swept {
         Ok(swept) => swept,
         Err(error) => {
-            writeln!(io::stderr(), "error: {}", clean(&error.to_string()))?;
+            aside(format_args!("error: {}", clean(&error.to_string())));
             return Ok(status(&error, &interrupts));
         }
     };
     let text = if output.json { sweep.to_json() } else { terminal::sweep(&sweep, &style(output.verbose)) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    let mut err = io::stderr().lock();
+    print(&text)?;
     for failure in &failures {
-        writeln!(err, "error: {}", clean(failure))?;
+        aside(format_args!("error: {}", clean(failure)));
     }
     if !output.quiet {
-        writeln!(err, "results in {}", dir.display())?;
+        aside(format_args!("results in {}", dir.display()));
     }
     Ok(match (signal(&interrupts), sweep.end) {
         (Some(signal), _) => Exit::Interrupted(signal),

@@ -53,7 +53,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     ] {
         if let Some((metric, rate)) = single(&root, tag)? {
             same_unit(&metric, unit)?;
-            reading.nearly(quantity, Some(rate.number()?), RATE);
+            reading.nearly(quantity, Some(rate.amount()?), RATE);
         }
     }
     for (tag, quantity, how) in [

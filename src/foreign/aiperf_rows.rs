@@ -105,11 +105,11 @@ fn values(metric: &Field<'_>, into: &mut Vec<f64>) -> Result<(), ForeignError> {
     same_unit(metric, "ms")?;
     let value = metric.need("value")?;
     if value.is_number() {
-        into.push(value.time(MS)?);
+        into.push(value.duration(MS)?);
         return Ok(());
     }
     for one in value.list()? {
-        into.push(one.time(MS)?);
+        into.push(one.duration(MS)?);
     }
     Ok(())
 }

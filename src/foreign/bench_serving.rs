@@ -17,10 +17,10 @@ pub(super) type Latency = (&'static str, Quantity, Vec<(Statistic, f64)>);
 pub(super) fn rates(root: &Field<'_>, reading: &mut Reading) -> Result<(), ForeignError> {
     // One without a limit is written as the text "inf".
     if let Some(rate) = root.get("request_rate").filter(Field::is_number) {
-        reading.single(Quantity::RequestedRate, Some(rate.number()?));
+        reading.single(Quantity::RequestedRate, Some(rate.amount()?));
     }
-    reading.nearly(Quantity::RequestsPerS, root.maybe_number("request_throughput")?, RATE);
-    reading.nearly(Quantity::OutputTokensPerS, root.maybe_number("output_throughput")?, RATE);
+    reading.nearly(Quantity::RequestsPerS, root.maybe_amount("request_throughput")?, RATE);
+    reading.nearly(Quantity::OutputTokensPerS, root.maybe_amount("output_throughput")?, RATE);
     Ok(())
 }
 

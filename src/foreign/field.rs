@@ -45,9 +45,15 @@ impl<'a> Field<'a> {
         self.value.as_f64().filter(|number| number.is_finite()).ok_or_else(|| self.is_no("a finite number"))
     }
 
-    /// A number that may be absent.
-    pub(super) fn maybe_number(&self, key: &str) -> Result<Option<f64>, ForeignError> {
-        self.get(key).map(|field| field.number()).transpose()
+    /// A number, finite and not below 0: a rate, or how long something took.
+    pub(super) fn amount(&self) -> Result<f64, ForeignError> {
+        let number = self.number()?;
+        if number < 0.0 { Err(self.wrong(format!("is {number}, and cannot be below 0"))) } else { Ok(number) }
+    }
+
+    /// An amount that may be absent.
+    pub(super) fn maybe_amount(&self, key: &str) -> Result<Option<f64>, ForeignError> {
+        self.get(key).map(|field| field.amount()).transpose()
     }
 
     /// A count: a whole number, or one written as `3000.0`.
@@ -87,11 +93,34 @@ impl<'a> Field<'a> {
         if ns.abs() < MOST_NS { Ok(ns) } else { Err(self.wrong("is longer than 292 years".to_owned())) }
     }
 
-    /// The statistics that an object has under `keys`, in units of `unit_ns`, as nanoseconds.
+    /// How long something took, in units of `unit_ns`, as nanoseconds.
+    pub(super) fn duration(&self, unit_ns: f64) -> Result<f64, ForeignError> {
+        self.amount()?;
+        self.time(unit_ns)
+    }
+
+    /// The statistics of durations that an object has under `keys`, in units of `unit_ns`, as nanoseconds.
     pub(super) fn statistics(
         &self,
         keys: &[(&str, Statistic)],
         unit_ns: f64,
+    ) -> Result<Vec<(Statistic, f64)>, ForeignError> {
+        self.times(keys, |field| field.duration(unit_ns))
+    }
+
+    /// The same of times from an instant that can lie on either side: what was begun early is late by less than nothing.
+    pub(super) fn lateness(
+        &self,
+        keys: &[(&str, Statistic)],
+        unit_ns: f64,
+    ) -> Result<Vec<(Statistic, f64)>, ForeignError> {
+        self.times(keys, |field| field.time(unit_ns))
+    }
+
+    fn times(
+        &self,
+        keys: &[(&str, Statistic)],
+        time: impl Fn(&Self) -> Result<f64, ForeignError>,
     ) -> Result<Vec<(Statistic, f64)>, ForeignError> {
         if !self.value.is_object() {
             return Err(self.is_no("an object"));
@@ -101,7 +130,7 @@ impl<'a> Field<'a> {
             if let Some(field) = self.get(key)
                 && !found.iter().any(|(has, _)| has == statistic)
             {
-                found.push((*statistic, field.time(unit_ns)?));
+                found.push((*statistic, time(&field)?));
             }
         }
         Ok(found)

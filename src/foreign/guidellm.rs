@@ -25,6 +25,9 @@ const PERCENTILES: [(&str, Statistic); 5] = [
     ("p999", Statistic::P99_9),
 ];
 
+/// Its lateness.
+const DISPATCH: &str = "request_dispatch_delay";
+
 const START: &str = "clock starts before a connection is taken";
 const DELAY: &str = "request_dispatch_delay, of successes";
 const RATE: &str = "over the benchmark's measured time";
@@ -66,17 +69,17 @@ fn one(benchmark: &Field<'_>, mut reading: Reading) -> Result<Reading, ForeignEr
     reading.counts(Some(totals.need("successful")?.count()?), totals.maybe_count("errored")?);
     let rate =
         benchmark.get("config").and_then(|config| config.get("strategy")).and_then(|it| it.get("rate"));
-    reading.single(Quantity::RequestedRate, rate.map(|rate| rate.number()).transpose()?);
+    reading.single(Quantity::RequestedRate, rate.map(|rate| rate.amount()).transpose()?);
     for (key, quantity) in [
         ("requests_per_second", Quantity::RequestsPerS),
         ("output_tokens_per_second", Quantity::OutputTokensPerS),
         ("prompt_tokens_per_second", Quantity::InputTokensPerS),
     ] {
-        let mean = of(&metrics, key).map_or(Ok(None), |found| found.maybe_number("mean"))?;
+        let mean = of(&metrics, key).map_or(Ok(None), |found| found.maybe_amount("mean"))?;
         reading.nearly(quantity, mean, RATE);
     }
     for (key, quantity, unit, how) in [
-        ("request_dispatch_delay", Quantity::Lateness, S, DELAY),
+        (DISPATCH, Quantity::Lateness, S, DELAY),
         ("time_to_first_token_ms", Quantity::Ttft, MS, START),
         ("time_to_first_output_token_ms", Quantity::Ttfo, MS, START),
         ("request_latency", Quantity::E2eEnd, S, START),
@@ -104,9 +107,12 @@ fn statistics(metrics: &Field<'_>, key: &str, unit_ns: f64) -> Result<Vec<(Stati
     if found.maybe_count("count")? == Some(0) {
         return Ok(Vec::new());
     }
-    let mut all = found.statistics(&KEYS, unit_ns)?;
+    let times = |field: &Field<'_>, keys: &[(&str, Statistic)]| {
+        if key == DISPATCH { field.lateness(keys, unit_ns) } else { field.statistics(keys, unit_ns) }
+    };
+    let mut all = times(&found, &KEYS)?;
     if let Some(percentiles) = found.get("percentiles") {
-        for (statistic, ns) in percentiles.statistics(&PERCENTILES, unit_ns)? {
+        for (statistic, ns) in times(&percentiles, &PERCENTILES)? {
             if !all.iter().any(|(has, _)| *has == statistic) {
                 all.push((statistic, ns));
             }

@@ -46,9 +46,9 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let successes = root.need("successes")?;
     let failed = root.get("failures").map(|failures| failures.need("count")?.count()).transpose()?;
     reading.counts(Some(successes.need("count")?.count()?), failed);
-    reading.single(Quantity::RequestedRate, load.maybe_number("requested_rate")?);
+    reading.single(Quantity::RequestedRate, load.maybe_amount("requested_rate")?);
     if let Some(delay) = load.get("schedule_delay") {
-        reading.distribution(Quantity::Lateness, delay.statistics(&KEYS, S)?, DELAY);
+        reading.distribution(Quantity::Lateness, delay.lateness(&KEYS, S)?, DELAY);
     }
     if let Some(throughput) = successes.get("throughput") {
         for (key, quantity) in [
@@ -56,7 +56,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
             ("output_tokens_per_sec", Quantity::OutputTokensPerS),
             ("input_tokens_per_sec", Quantity::InputTokensPerS),
         ] {
-            reading.nearly(quantity, throughput.maybe_number(key)?, RATE);
+            reading.nearly(quantity, throughput.maybe_amount(key)?, RATE);
         }
     }
     if let Some(latency) = successes.get("latency") {

@@ -126,10 +126,10 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
         Form::Machine => summary
             .root
             .need("config")?
-            .maybe_number("duration")?
+            .maybe_amount("duration")?
             .filter(|s| *s > 0.0)
             .map(|s| float(sent) / s),
-        _ => requests.maybe_number("rate")?,
+        _ => requests.maybe_amount("rate")?,
     };
     // Of a part of the test the rate is still over the whole of it.
     let warmed = all.need("count")?.count()?.saturating_sub(sent);

@@ -28,6 +28,7 @@ mod repeats;
 mod sglang;
 mod table;
 mod vllm;
+mod whole;
 mod wrk;
 
 pub use difference::{Difference, Outcome};
@@ -48,7 +49,7 @@ const MS: f64 = 1e6;
 /// Nanoseconds of a second.
 const S: f64 = 1e9;
 
-/// A time in nanoseconds, where it is one: finite, and no longer than 292 years.
+/// How long something took, in nanoseconds, where it is that: not below 0, and no longer than 292 years.
 fn bounded(ns: f64) -> Option<f64> {
-    (ns.is_finite() && ns.abs() < 9.2e18).then_some(ns)
+    (0.0..9.2e18).contains(&ns).then_some(ns)
 }

@@ -5,6 +5,7 @@
 use super::field::Field;
 use super::quantity::{Quantity, Statistic};
 use super::reading::{Reading, float};
+use super::whole::{Part, cut, one_run};
 use super::{ForeignError, MS, S};
 use serde_json::Value;
 
@@ -30,9 +31,24 @@ pub(super) fn is(value: &Value) -> bool {
     value.get("latencyPercentiles").is_some() && value.get("statusCodeDistribution").is_some()
 }
 
-/// Whether a text is one of its results.
+/// What oha always prints, in its order; errors stand behind it where there were any.
+const PARTS: [Part; 6] = [
+    ("\"Summary:\"", |line| line == "Summary:"),
+    ("line \"Success rate\"", is_rate_of_successes),
+    ("line \"Total\"", |line| line.trim_start().starts_with("Total:")),
+    ("line \"Requests/sec\"", |line| line.trim_start().starts_with("Requests/sec:")),
+    ("\"Response time distribution:\"", |line| line == "Response time distribution:"),
+    ("\"Status code distribution:\"", |line| line == "Status code distribution:"),
+];
+
+fn is_rate_of_successes(line: &str) -> bool {
+    line.trim_start().starts_with("Success rate:")
+}
+
+/// Whether a text is one of its results, whole or not.
 pub(super) fn is_text(text: &str) -> bool {
-    text.contains("Response time distribution:") && text.contains("Status code distribution:")
+    text.starts_with("Summary:") && text.lines().any(is_rate_of_successes)
+        || text.contains("Response time distribution:") && text.contains("Status code distribution:")
 }
 
 /// What was counted of responses.
@@ -64,6 +80,20 @@ impl Counts {
         }
     }
 
+    /// Requests/sec over the total time are all requests, those with errors among them: a text whose counts do not come to
+    /// that is cut inside or before its errors, which have no end of their own.
+    fn check(&self, total: &Rounded, per_s: &Rounded) -> Result<(), ForeignError> {
+        let all = total.value * per_s.value;
+        let told = [self.well, self.other, self.errors, self.given_up].into_iter().map(float).sum::<f64>();
+        if (all - told).abs() <= 0.5 + 1.1 * all * (total.off + per_s.off) {
+            return Ok(());
+        }
+        Err(cut(
+            "oha",
+            &format!("its rate and its time make {all:.0} requests, and its counts come to {told}"),
+        ))
+    }
+
     fn latencies(&self, figures: Vec<(Statistic, f64)>, reading: &mut Reading) {
         if self.other == 0 {
             reading.distribution(Quantity::E2eEnd, figures, LATENCY);
@@ -90,7 +120,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
         }
     }
     let summary = root.need("summary")?;
-    counts.tell(summary.maybe_number("total")?, &mut reading);
+    counts.tell(summary.maybe_amount("total")?, &mut reading);
     let mut figures = root.need("latencyPercentiles")?.statistics(&KEYS, S)?;
     let moments = [("average", Statistic::Mean), ("fastest", Statistic::Min), ("slowest", Statistic::Max)];
     figures.extend(summary.statistics(&moments, S)?);
@@ -103,10 +133,11 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
 
 /// Reads its text.
 pub(super) fn read_text(text: &str, name: &str) -> Result<Reading, ForeignError> {
+    one_run("oha", text, &PARTS)?;
     let mut reading = Reading::of(name, "oha");
     let mut counts = Counts::default();
     let mut figures = Vec::new();
-    let mut seconds = None;
+    let (mut total, mut per_s) = (None, None);
     let mut section = "";
     for (line, number) in text.lines().zip(1_usize..) {
         let wrong = |why: &str| ForeignError::Wrong { place: format!("oha, line {number}"), why: why.into() };
@@ -119,12 +150,19 @@ pub(super) fn read_text(text: &str, name: &str) -> Result<Reading, ForeignError>
             ("Summary:", [key, value, unit]) => {
                 let ns = || time(value, unit).ok_or_else(|| wrong("is no time"));
                 match *key {
-                    "Total:" => seconds = Some(ns()? / S),
+                    "Total:" => {
+                        total = Some(Rounded::of(value, ns()? / S).ok_or_else(|| wrong("is no time"))?)
+                    }
                     "Slowest:" => figures.push((Statistic::Max, ns()?)),
                     "Fastest:" => figures.push((Statistic::Min, ns()?)),
                     "Average:" => figures.push((Statistic::Mean, ns()?)),
                     _ => {}
                 }
+            }
+            ("Summary:", ["Requests/sec:", value]) => {
+                let rate =
+                    value.parse().ok().filter(|rate| *rate >= 0.0).and_then(|rate| Rounded::of(value, rate));
+                per_s = Some(rate.ok_or_else(|| wrong("is no rate"))?);
             }
             ("Response time distribution:", [share, "in", value, unit]) => {
                 let ns = time(value, unit).ok_or_else(|| wrong("is no time"))?;
@@ -145,6 +183,9 @@ pub(super) fn read_text(text: &str, name: &str) -> Result<Reading, ForeignError>
             ("Error distribution:", [count, ..]) => {
                 let count = count.trim_matches(['[', ']']).parse().map_err(|_| wrong("is no count"))?;
                 let words = line.split_once(']').map_or("", |(_, words)| words.trim());
+                if words != GIVEN_UP && GIVEN_UP.starts_with(words) {
+                    return Err(cut("oha", &format!("line {number} ends inside \"{GIVEN_UP}\"")));
+                }
                 counts.error(words, count);
             }
             _ => {}
@@ -153,9 +194,28 @@ pub(super) fn read_text(text: &str, name: &str) -> Result<Reading, ForeignError>
     if figures.is_empty() {
         return Err(ForeignError::Wrong { place: "oha".into(), why: "has no latencies".into() });
     }
-    counts.tell(seconds, &mut reading);
+    if let Some((total, per_s)) = total.as_ref().zip(per_s.as_ref()) {
+        counts.check(total, per_s)?;
+    }
+    counts.tell(total.map(|total| total.value), &mut reading);
     counts.latencies(figures, &mut reading);
     Ok(reading)
+}
+
+/// A number of a text, and how far off its printed digits may be, relative.
+struct Rounded {
+    value: f64,
+    off: f64,
+}
+
+impl Rounded {
+    /// `value` in any unit, printed as `text`; none of what is no number.
+    fn of(text: &str, value: f64) -> Option<Self> {
+        let printed = text.parse::<f64>().ok().filter(|printed| printed.is_finite() && value.is_finite())?;
+        let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let half = 0.5 / libm::pow(10.0, float(digits as u64));
+        Some(Self { value, off: half / printed.abs().max(half) })
+    }
 }
 
 /// `55.0869 ms` in nanoseconds.

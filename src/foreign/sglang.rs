@@ -35,7 +35,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
     let mut reading = Reading::of(name, format!("sglang bench_serving{client}"));
     reading.counts(Some(root.need("completed")?.count()?), None);
     rates(&root, &mut reading)?;
-    reading.nearly(Quantity::InputTokensPerS, root.maybe_number("input_throughput")?, RATE);
+    reading.nearly(Quantity::InputTokensPerS, root.maybe_amount("input_throughput")?, RATE);
 
     let of = |metric: &str| statistics(&root, metric);
     let (ttft, tpot, itl, e2e) = (of("ttft")?, of("tpot")?, of("itl")?, of("e2e_latency")?);

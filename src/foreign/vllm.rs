@@ -43,7 +43,7 @@ pub(super) fn read(value: &Value, name: &str) -> Result<Reading, ForeignError> {
 
     reading.counts(Some(root.need("completed")?.count()?), root.maybe_count("failed")?);
     rates(&root, &mut reading)?;
-    let seconds = root.maybe_number("duration")?.filter(|s| *s > 0.0);
+    let seconds = root.maybe_amount("duration")?.filter(|s| *s > 0.0);
     let input = root.maybe_count("total_input_tokens")?.zip(seconds).map(|(tokens, s)| float(tokens) / s);
     reading.nearly(Quantity::InputTokensPerS, input, RATE);
 

@@ -5,22 +5,41 @@
 
 use super::quantity::{Quantity, Statistic};
 use super::reading::{Reading, float};
+use super::whole::{Part, one_run};
 use super::{ForeignError, MS, S};
 
 const CORRECTED: &str = "wrk adds values of its own for long responses before it prints (stats_correct): these are not what was \
                          measured";
 const RATE: &str = "over the whole test; wrk drives a closed loop";
 
+/// What wrk always prints, in its order.
+const PARTS: [Part; 4] = [
+    ("line \"Running T test @ URL\"", is_start),
+    ("line \"Latency\" of its thread statistics", |line| {
+        matches!(line.split_whitespace().collect::<Vec<_>>().as_slice(), ["Latency", _, _, _, _])
+    }),
+    ("line \"N requests in T\"", |line| {
+        matches!(line.split_whitespace().collect::<Vec<_>>().as_slice(), [_, "requests", "in", _, ..])
+    }),
+    ("line \"Transfer/sec: N\"", |line| {
+        matches!(line.split_whitespace().collect::<Vec<_>>().as_slice(), ["Transfer/sec:", _])
+    }),
+];
+
+fn is_start(line: &str) -> bool {
+    line.starts_with("Running ") && line.contains(" test @ ")
+}
+
 /// Whether a text is one of its results.
 pub(super) fn is(text: &str) -> bool {
-    let running = text.lines().find(|line| !line.trim().is_empty());
-    running.is_some_and(|line| line.starts_with("Running ") && line.contains(" test @ "))
+    text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_start)
 }
 
 /// Reads one.
 pub(super) fn read(text: &str, name: &str) -> Result<Reading, ForeignError> {
+    one_run("wrk", text, &PARTS)?;
     let mut reading = Reading::of(name, "wrk");
-    let (mut all, mut bad, mut socket, mut seconds) = (None, 0_u64, 0_u64, None);
+    let (mut all, mut bad, mut socket, mut seconds) = (0_u64, 0_u64, 0_u64, None);
     let mut figures: Vec<(Statistic, f64)> = Vec::new();
     for (line, number) in text.lines().zip(1_usize..) {
         let wrong = |why: &str| ForeignError::Wrong { place: format!("wrk, line {number}"), why: why.into() };
@@ -38,7 +57,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Reading, ForeignError> {
             ["90%", value] => figures.push((Statistic::P90, ns(value)?)),
             ["99%", value] => figures.push((Statistic::P99, ns(value)?)),
             [count, "requests", "in", length, ..] => {
-                all = Some(count.parse::<u64>().map_err(|_| wrong("is no count"))?);
+                all = count.parse().map_err(|_| wrong("is no count"))?;
                 seconds = Some(ns(length.trim_end_matches(','))? / S);
             }
             ["Non-2xx", "or", "3xx", "responses:", count] => {
@@ -53,12 +72,6 @@ pub(super) fn read(text: &str, name: &str) -> Result<Reading, ForeignError> {
             _ => {}
         }
     }
-    let Some(all) = all else {
-        return Err(ForeignError::Wrong {
-            place: "wrk".into(),
-            why: "has no line \"N requests in T\"".into(),
-        });
-    };
     let well = all.saturating_sub(bad);
     reading.counts(Some(well), bad.checked_add(socket));
     let per_s = seconds.filter(|s| *s > 0.0).map(|s: f64| float(well) / s);

@@ -256,33 +256,18 @@ fn ceiling(number: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Cost;
-
-    fn limits(cpus: &[usize]) -> Limits {
-        Limits {
-            cpus: cpus.to_vec(),
-            cpu_quota: None,
-            files: 100_000,
-            source_ports: 28_232,
-            memlock_bytes: None,
-            kernel: Some((6, 18)),
-            io_uring_forbidden: None,
-            ring_refused: None,
-            cost: Cost::default(),
-        }
-    }
 
     fn k6() -> BaselineOptions {
         BaselineOptions { tool: Some("k6".into()), ..BaselineOptions::default() }
     }
 
     fn said(options: &BaselineOptions, cpus: &[usize]) -> String {
-        BaselinePlan::new(options, &limits(cpus)).expect_err("it must be refused").to_string()
+        BaselinePlan::new(options, &Limits::roomy(cpus)).expect_err("it must be refused").to_string()
     }
 
     #[test]
     fn the_usual_baseline_keeps_client_and_server_apart() {
-        let plan = BaselinePlan::new(&k6(), &limits(&[0, 1, 2])).unwrap();
+        let plan = BaselinePlan::new(&k6(), &Limits::roomy(&[0, 1, 2])).unwrap();
         assert_eq!((plan.client_cpus.as_slice(), plan.server_cpus.as_slice()), (&[0, 1][..], &[2][..]));
         assert_eq!((plan.offered, plan.second, plan.pairs), (Offered::Rate(1_000), Some(500), 5));
         assert_eq!(plan.windows, ["auto", "0"]);
@@ -296,23 +281,23 @@ mod tests {
     #[test]
     fn requests_that_take_long_need_more_connections() {
         let slow = BaselineOptions { ttft: Some("20ms".into()), itl: Some("5ms".into()), ..k6() };
-        let plan = BaselinePlan::new(&slow, &limits(&[0, 1])).unwrap();
+        let plan = BaselinePlan::new(&slow, &Limits::roomy(&[0, 1])).unwrap();
         // 1,000 a second for 55 ms each: 55, and four times their root.
         assert_eq!(plan.connections(plan.offered), 85);
         let few = BaselineOptions { connections: Some("20".into()), ..slow };
-        let plan = BaselinePlan::new(&few, &limits(&[0, 1])).unwrap();
+        let plan = BaselinePlan::new(&few, &Limits::roomy(&[0, 1])).unwrap();
         assert_eq!(plan.connections(plan.offered), 20);
         assert!(plan.caveats[0].contains("55 requests"), "{:?}", plan.caveats);
     }
 
     #[test]
     fn one_cpu_is_shared_and_told_and_two_are_kept_apart() {
-        let plan = BaselinePlan::new(&k6(), &limits(&[3])).unwrap();
+        let plan = BaselinePlan::new(&k6(), &Limits::roomy(&[3])).unwrap();
         assert!(plan.client_cpus == [3] && plan.server_cpus == [3] && plan.caveats.len() == 1);
         let both = BaselineOptions { client_cpus: Some("0-1".into()), ..k6() };
         assert!(said(&both, &[0, 1]).contains("CPU 1 would be the server's too"));
         let other = BaselineOptions { client_cpus: Some("1".into()), ..k6() };
-        let plan = BaselinePlan::new(&other, &limits(&[0, 1])).unwrap();
+        let plan = BaselinePlan::new(&other, &Limits::roomy(&[0, 1])).unwrap();
         assert_eq!((plan.client_cpus, plan.server_cpus), (vec![1], vec![0]));
     }
 
@@ -347,7 +332,7 @@ mod tests {
             let said = said(&options, &[0, 1]);
             assert!(said.contains(why), "{options:?}: {said}");
         }
-        let closed = BaselinePlan::new(&wrk, &limits(&[0, 1])).unwrap();
+        let closed = BaselinePlan::new(&wrk, &Limits::roomy(&[0, 1])).unwrap();
         assert_eq!((closed.offered, closed.second), (Offered::Slots(50), None));
         assert_eq!(closed.due(closed.offered, closed.duration), None);
     }

@@ -24,3 +24,21 @@ pub struct Limits {
     /// What requests and events cost a shard here, as far as it was measured.
     pub cost: Cost,
 }
+
+#[cfg(test)]
+impl Limits {
+    /// A machine of which only the CPUs bound a small plan.
+    pub(crate) fn roomy(cpus: &[usize]) -> Self {
+        Self {
+            cpus: cpus.to_vec(),
+            cpu_quota: None,
+            files: 100_000,
+            source_ports: 28_232,
+            memlock_bytes: None,
+            kernel: Some((6, 18)),
+            io_uring_forbidden: None,
+            ring_refused: None,
+            cost: Cost::default(),
+        }
+    }
+}

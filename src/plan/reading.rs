@@ -96,11 +96,17 @@ impl Reading {
         remedy: impl Into<String>,
     ) {
         let place = match place {
-            Place::Option(key) if self.simulator_alone => key.flag().replacen("--sim-", "--", 1),
-            Place::Option(key) if self.without_a_file => key.flag(),
+            Place::Option(key) if self.simulator_alone || self.without_a_file => key.flag(),
             place => place.name(),
         };
-        self.mistakes.push(Mistake { place, value, accepted: accepted.into(), remedy: remedy.into() });
+        let [place, accepted, remedy] =
+            [place, accepted.into(), remedy.into()].map(|words| self.as_typed(words));
+        self.mistakes.push(Mistake { place, value, accepted, remedy });
+    }
+
+    /// Flags of the simulator by the names that they have where it is alone.
+    fn as_typed(&self, words: String) -> String {
+        if self.simulator_alone { words.replace("--sim-", "--") } else { words }
     }
 
     /// The value, unless a mistake was noted.

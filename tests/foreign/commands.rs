@@ -3,7 +3,7 @@
 use super::{sample, text};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn lowrho(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
@@ -138,6 +138,7 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
         ("pipe", "it is no regular file"),
         ("strange.txt", "wrk 4.1"),
         ("bytes", "UTF-8"),
+        ("/dev/zero", "it is a device"),
         ("empty", "summary.json"),
         ("nowhere", "No such file"),
     ] {
@@ -147,9 +148,74 @@ fn compare_refuses_what_it_cannot_read_and_writes_a_page() {
             "{path}: {code} {err}"
         );
     }
-    let (code, out, _) = told(&lowrho(&folder, &["compare", "before", "k6.json", "--html", "page.html"]));
-    assert!(code == 0 && out.is_empty());
-    assert!(fs::read_to_string(folder.join("page.html")).unwrap().contains("<table>"));
+    // An earlier page is drawn again, and an empty file filled; anything else that is there stays.
+    fs::write(folder.join("empty.html"), "").unwrap();
+    for page in ["page.html", "page.html", "empty.html"] {
+        let (code, out, err) = told(&lowrho(&folder, &["compare", "before", "k6.json", "--html", page]));
+        assert_eq!((code, out.as_str(), err), (0, "", format!("1 file written: {page}\n")));
+        assert!(fs::read_to_string(folder.join(page)).unwrap().contains("<table>"));
+    }
+    for arguments in [
+        ["compare", "--html", "k6.json", "before", "after"],
+        ["report", "--html", "k6.json", "before", "after"],
+    ] {
+        let (code, out, err) = told(&lowrho(&folder, &arguments));
+        assert!(code == 2 && out.is_empty() && err.contains("it is there already"), "{code} {err}");
+        assert_eq!(fs::read_to_string(folder.join("k6.json")).unwrap(), text("k6-2.2-export.json"));
+    }
+}
+
+#[test]
+fn who_stops_reading_changes_no_exit_status() {
+    let folder = folder("gone");
+    let code = |arguments: &[&str], stdout: bool, stderr: bool| {
+        let gone = |is_gone: bool| {
+            let (reader, writer) = std::io::pipe().expect("there are pipes");
+            // What is not to be gone leads nowhere, so that nothing waits for a reader.
+            if is_gone {
+                drop(reader);
+                Stdio::from(writer)
+            } else {
+                Stdio::null()
+            }
+        };
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lowrho"));
+        command.current_dir(&folder).args(arguments).env("XDG_CONFIG_HOME", "/nonexistent");
+        let status = command.stdout(gone(stdout)).stderr(gone(stderr)).status();
+        status.expect("the program can be started").code()
+    };
+    for (arguments, wanted) in [
+        (&["compare", "nowhere", "x"][..], 2),
+        (&["compare", "before", "after"], 0),
+        (&["compare", "before", "after", "--fail-if", "ttft_p99>+5%"], 99),
+        (&["compare", "before", "k6.json", "--fail-if", "ttft_p99>+5%"], 2),
+        (&["compare", "before", "--html", "nowhere/page.html"], 2),
+        (&["export", "nowhere", "--as", "k6"], 2),
+        (&["export", "before", "--as", "k6"], 0),
+        (&["import-config", "k6.json"], 2),
+        (&["report", "nowhere"], 2),
+        (&["report", "before"], 0),
+        (&["k6-script", "--sim", "--rate", "5"], 2),
+        (&["run", "--rate", "5"], 2),
+    ] {
+        for (stdout, stderr) in [(true, false), (false, true), (true, true)] {
+            assert_eq!(code(arguments, stdout, stderr), Some(wanted), "{arguments:?} {stdout} {stderr}");
+        }
+    }
+}
+
+#[test]
+fn compare_reads_what_a_shell_hands_over() {
+    let folder = folder("handed-over");
+    let script =
+        r#"cat k6.json | "$0" compare before /dev/stdin && cat k6.json | "$0" compare before /dev/fd/3 3<&0"#;
+    let output = Command::new("sh")
+        .current_dir(&folder)
+        .args(["-c", script, env!("CARGO_BIN_EXE_lowrho")])
+        .output()
+        .expect("there is a shell");
+    let (code, out, err) = told(&output);
+    assert_eq!((code, out.matches("http_req_waiting is not ttft").count()), (0, 2), "{out} {err}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Cut, mangled and absurd files: an error that says where, never a panic and never a number out of nothing.
 
 use super::text;
-use lowrho::foreign::{Comparison, ForeignError, Scope, read};
+use lowrho::foreign::{Comparison, ForeignError, Quantity, Scope, Statistic, read};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -97,6 +97,44 @@ fn a_value_of_another_kind_is_named_with_its_place() {
 }
 
 #[test]
+fn a_duration_or_a_rate_below_0_is_refused_by_its_name() {
+    for (name, key, place) in [
+        ("k6-2.2-export.json", "\"med\": ", "metrics.http_req_waiting.med is -"),
+        ("vllm-0.33.json", "\"mean_ttft_ms\": ", "vllm bench serve.mean_ttft_ms is -"),
+        ("vllm-0.33.json", "\"request_throughput\": ", "request_throughput is -"),
+        ("sglang-0.5.23.jsonl", "\"p99_itl_ms\": ", "p99_itl_ms is -"),
+        ("inference-perf-0.7-stage.json", "\"median\": ", "median is -"),
+        ("oha-1.16.json", "\"fastest\": ", "oha.summary.fastest is -"),
+        ("oha-1.16.txt", "  Fastest:\t", "line 5 is no time"),
+        ("oha-1.16.txt", "  Requests/sec:\t", "line 7 is no rate"),
+        ("wrk-4.1.txt", "     50%   ", "line 7 is no time"),
+    ] {
+        let sample = text(name);
+        assert!(sample.contains(key), "{name} holds {key}");
+        let error = swallow(&sample.replace(key, &format!("{key}-"))).expect_err(name).to_string();
+        assert!(error.contains(place), "{name}, {key}: {error}");
+        assert!(
+            error.contains("is no") || error.contains(", and cannot be below 0"),
+            "{name}, {key}: {error}"
+        );
+    }
+}
+
+#[test]
+fn what_was_begun_early_is_late_by_less_than_nothing() {
+    for (name, from, place) in [
+        ("inference-perf-0.7-stage.json", "/load_summary/schedule_delay/min", "inference-perf"),
+        ("guidellm-0.8.json", "/benchmarks/0/metrics/request_dispatch_delay/successful/min", "guidellm"),
+    ] {
+        let mut document: Value = serde_json::from_str(&text(name)).unwrap();
+        *document.pointer_mut(from).expect(place) = Value::from(-0.002);
+        let readings = read(&document.to_string(), "it").unwrap();
+        let least = readings[0].figure(Quantity::Lateness, Statistic::Min).expect(place).value;
+        assert!((least + 2e6).abs() < 1.0, "{place}: {least}");
+    }
+}
+
+#[test]
 fn numbers_that_are_none_or_too_large_are_refused() {
     let sample = text("vllm-0.33.json");
     let with = |value: &str| {
@@ -112,6 +150,62 @@ fn numbers_that_are_none_or_too_large_are_refused() {
     assert!(with("1e999").is_err());
     assert!(with("true").is_err());
     assert!(with("null").is_ok());
+}
+
+#[test]
+fn a_text_cut_anywhere_is_refused_or_says_the_same() {
+    for name in ["oha-1.16.txt", "wrk-4.1.txt", "wrk-4.1-errors.txt"] {
+        let sample = text(name);
+        let whole = read(&sample, "it").unwrap();
+        let ends = (1..sample.len()).filter(|end| sample.is_char_boundary(*end));
+        for end in ends {
+            if let Ok(readings) = read(&sample[..end], "it") {
+                assert!(readings == whole, "{name} cut after {end} bytes: {readings:?}");
+            }
+        }
+        for (line, nth) in sample.lines().zip(1..) {
+            let rest: Vec<&str> = sample.lines().take(nth - 1).collect();
+            let Err(error) = read(&rest.join("\n"), "it") else { continue };
+            let error = error.to_string();
+            let known =
+                error.contains(" is cut: ") || error.contains("no tool is known") || error == "it is empty";
+            assert!(known, "{name} before {line:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_lacks_a_part_names_it() {
+    for (name, part, told) in [
+        ("oha-1.16.txt", "Status code distribution:", "the text of oha is cut: it has no \"Status code"),
+        ("oha-1.16.txt", "  Total:", "the text of oha is cut: it has no line \"Total\""),
+        (
+            "oha-1.16.txt",
+            "  [8] aborted",
+            "its rate and its time make 503 requests, and its counts come to 495",
+        ),
+        ("wrk-4.1.txt", "    Latency ", "the text of wrk is cut: it has no line \"Latency\""),
+        ("wrk-4.1-errors.txt", "Transfer/sec", "the text of wrk is cut: it has no line \"Transfer/sec"),
+    ] {
+        let sample = text(name);
+        let rest: Vec<&str> = sample.lines().filter(|line| !line.starts_with(part)).collect();
+        assert_ne!(rest.len(), sample.lines().count(), "{name} holds {part}");
+        let error = read(&rest.join("\n"), "it").unwrap_err().to_string();
+        assert!(error.contains(told), "{name} without {part}: {error}");
+    }
+}
+
+#[test]
+fn several_runs_in_one_text_are_refused_with_their_number() {
+    for (name, tool) in [("oha-1.16.txt", "oha"), ("wrk-4.1.txt", "wrk")] {
+        for runs in 2..4 {
+            let error = read(&text(name).repeat(runs), "it").unwrap_err().to_string();
+            assert_eq!(error, format!("the text of {tool} holds {runs} runs: give each its own file"));
+        }
+        // The first of them may be cut.
+        let two = format!("{}{}", text(name).split_once("99%").unwrap().0, text(name));
+        assert!(read(&two, "it").unwrap_err().to_string().contains("holds 2 runs"), "{name}");
+    }
 }
 
 /// Every place of a document, as the path to it.

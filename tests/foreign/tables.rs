@@ -64,6 +64,20 @@ fn names_from_files_cannot_break_out_of_a_page() {
 }
 
 #[test]
+fn a_page_of_many_files_scrolls_inside_its_tables_box_and_keeps_the_first_column() {
+    let readings: Vec<Reading> = (0..22).map(|n| mine(&format!("run-{n}"))).collect();
+    let page = Comparison::of(&readings, Scope::All).html();
+    let (before, table) = page.split_once("<table>").expect("there is a table");
+    assert!(before.ends_with("<div class=\"scroll\">") && table.contains("</table></div>"), "{page}");
+    assert!(before.contains(".scroll{overflow-x:auto}"));
+    let column = "th:first-child,td:first-child{";
+    let style = before.split_once(column).and_then(|(_, rest)| rest.split_once('}')).expect(column).0;
+    for told in ["position:sticky", "left:0", "z-index:1", "background:Canvas"] {
+        assert!(style.contains(told), "{told} in {style}");
+    }
+}
+
+#[test]
 fn settings_that_differ_are_told() {
     let (one, mut other) = (mine("one"), mine("two"));
     other.settings.insert("load.rate".into(), "7".into());
