@@ -220,10 +220,20 @@ impl Histogram {
     pub fn at_rank(&self, rank: u64) -> u64 {
         assert!(rank >= 1 && rank <= self.count, "rank {rank} of {} values", self.count);
         let mut seen = 0;
-        for bucket in self.buckets() {
-            seen += bucket.count;
-            if seen >= rank {
-                return bucket.high.clamp(self.min, self.max);
+        for (n, page) in self.pages.iter().enumerate() {
+            let Some(page) = page else { continue };
+            // Page by page: nearly all are passed over by their sum.
+            let carried = self.carried.range(n * PAGE..(n + 1) * PAGE).map(|(_, over)| over << COUNT_BITS);
+            let whole = page.iter().map(|count| u64::from(*count)).sum::<u64>() + carried.sum::<u64>();
+            if seen + whole < rank {
+                seen += whole;
+                continue;
+            }
+            for (index, count) in self.counts_from(n * PAGE) {
+                seen += count;
+                if seen >= rank {
+                    return self.bounds(index).1.clamp(self.min, self.max);
+                }
             }
         }
         unreachable!("the buckets hold every value that was counted")
@@ -371,6 +381,26 @@ mod tests {
             histogram.record(20_000_000 + value % 20_000_000);
         }
         assert!(histogram.pages.iter().flatten().count() <= 2 * 1024 / PAGE);
+    }
+
+    #[test]
+    fn a_count_that_runs_over_is_carried() {
+        let most = u64::from(u32::MAX);
+        let mut histogram = Histogram::published();
+        histogram.record_n(700, most);
+        histogram.record(700);
+        histogram.record_n(9, 2);
+        histogram.record_n(80_000, 3 << 40);
+        let counts = |of: &Histogram| of.buckets().map(|bucket| bucket.count).collect::<Vec<_>>();
+        assert_eq!(counts(&histogram), [2, most + 1, 3 << 40]);
+        assert_eq!(histogram.at_rank(most + 3), 700);
+        assert_eq!(histogram.at_rank(most + 4), 80_000);
+        let mut twice = histogram.clone();
+        twice.merge(&histogram);
+        assert_eq!(counts(&twice), [4, 2 * most + 2, 3 << 41]);
+        assert_eq!(counts(&twice.without(&histogram)), counts(&histogram));
+        twice.clear();
+        assert_eq!(twice.buckets().count(), 0);
     }
 
     proptest! {

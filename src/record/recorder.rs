@@ -55,9 +55,10 @@ impl Recorder {
     #[must_use]
     pub fn glance(&self, finished: &Finished) -> u32 {
         let record = finished.record();
+        let stage = self.stages.get(usize::from(record.stage)).filter(|_| record.phase == Phase::Measured);
+        let Some(stage) = stage else { return 0 };
         let metrics = Metrics::of(record);
-        let stage = self.stages.get(usize::from(record.stage));
-        stage.map_or(0, |stage| stage.glance(finished, &metrics)) ^ self.interval.glance(&metrics)
+        stage.glance(finished, &metrics) ^ self.interval.glance(&metrics)
     }
 
     /// A request is over. Each request of the run comes here once, whatever its fate. The answer is whether a measured one kept

@@ -421,8 +421,8 @@ impl Client {
         })
     }
 
-    /// Counts all requests that are over.
-    fn record_all(&mut self) {
+    /// Counts all requests that are over. Those that a failed assertion keeps from it stay for the next call, but for its own.
+    pub fn record_all(&mut self) {
         if let Some(measured) = &self.measured {
             let seen = self.recording.waiting().fold(0, |seen, finished| seen ^ measured.glance(finished));
             // Else nobody would look.
@@ -469,9 +469,8 @@ impl Client {
         &self.sessions.handshakes
     }
 
-    /// What it counted; `None` when the run never started.
-    pub fn into_measured(mut self) -> Option<Measured> {
-        self.record_all();
+    /// What it counted, of what was recorded; `None` when the run never started.
+    pub fn into_measured(self) -> Option<Measured> {
         self.measured
     }
 }

@@ -94,7 +94,8 @@ impl Shard {
         )?;
         let mut client = Client::new(orders, number, gauge, standing, sinks, clock::now());
         let run = catch_unwind(AssertUnwindSafe(|| core.run(&mut client, |client, _| client.is_over())));
-        let died = run.err().map(|panic| words(&*panic));
+        let rest = catch_unwind(AssertUnwindSafe(|| client.record_all()));
+        let died = run.and(rest).err().map(|panic| words(&*panic));
         client.close_traffic();
         let pump = core.pump();
         let offset = pump.realtime_offset();
