@@ -170,7 +170,9 @@ fn a_floor_of_a_server_that_speaks_tls_takes_the_same_options_as_a_run() {
         let output = floor(trust);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert!(found["rungs"][0]["sent_rate"].as_f64().unwrap() > 0.0, "{found}");
+        // Not by its rates: on a busy machine a short window can be over before the first is sent.
+        let rung = &found["rungs"][0];
+        assert!(rung["requests"].as_u64() > Some(0) && rung["failed"] == 0, "{found}");
     }
 }
 
