@@ -9,7 +9,7 @@ use super::quantity::Quantity;
 use super::reading::{Reading, float};
 use super::{ForeignError, MS};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 const RATE: &str = "over successes, from the first start to the last end: the drain is inside";
 
@@ -37,6 +37,8 @@ pub(super) struct Rows {
     warmup: u64,
     tokens: u64,
     span_ns: Option<(f64, f64)>,
+    /// Starts and ends, to the nanosecond: no two requests share both.
+    seen: HashSet<(u64, u64)>,
 }
 
 impl Rows {
@@ -59,6 +61,11 @@ impl Rows {
         self.completed += 1;
         let (start, end) =
             (metadata.need("request_start_ns")?.number()?, metadata.need("request_end_ns")?.number()?);
+        if !self.seen.insert((start.to_bits(), end.to_bits())) {
+            return Err(
+                row.wrong("this request stands in the file twice: give each run its own file".to_owned())
+            );
+        }
         let (from, until) = self.span_ns.unwrap_or((start, end));
         self.span_ns = Some((from.min(start), until.max(end)));
         let metrics = row.need("metrics")?;

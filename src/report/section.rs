@@ -146,7 +146,7 @@ pub struct Throughput {
     pub requests_per_s: Option<f64>,
     /// Output tokens.
     pub output_tokens_per_s: Option<f64>,
-    /// Input tokens of successes.
+    /// Input tokens of successes, each request's at its first token.
     pub input_tokens_per_s: Option<f64>,
     /// Token-bearing events.
     pub events_per_s: Option<f64>,

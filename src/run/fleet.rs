@@ -27,6 +27,17 @@ const GRACE: Span = Span::from_s(2);
 /// How long an interrupted run waits for what is in flight.
 const INTERRUPTED_DRAIN: Span = Span::from_s(30);
 
+/// The same after SIGTERM: whoever sends that kills after 10 s (docker) or 30 s (Kubernetes), and the report is to be written by then.
+const TERMINATED_DRAIN: Span = Span::from_s(5);
+
+/// The exit status of a program that SIGTERM has ended.
+const TERMINATED: u8 = 143;
+
+/// How long those who interrupted have patience.
+fn patience(interrupts: &Interrupts) -> Span {
+    if interrupts.status() == Some(TERMINATED) { TERMINATED_DRAIN } else { INTERRUPTED_DRAIN }
+}
+
 /// How far ahead a cut is set: shards look for orders at least every 10 ms.
 const NOTICE: Span = Span::from_ms(20);
 
@@ -189,10 +200,13 @@ impl Fleet {
                 progress.say("the load is over: waiting for the last measured requests, each up to its --timeout (Ctrl-C ends it)");
             }
             if interrupts.count() > 0 {
-                progress
-                    .say("interrupted: no more is sent; what is in flight may end (once more to cancel it)");
+                let limit = patience(interrupts);
+                progress.say(format!(
+                    "interrupted: no more is sent; what is in flight may end within {} (once more to cancel it)",
+                    format_span(limit)
+                ));
                 self.orders.control.cut_at(clock::now() + NOTICE);
-                self.give_up(interrupts);
+                self.give_up(limit, interrupts);
                 break;
             }
             let now = clock::now();
@@ -228,8 +242,8 @@ impl Fleet {
     }
 
     /// Interrupted once: what is in flight may end; twice: it may not.
-    fn give_up(&self, interrupts: &Interrupts) {
-        self.drain(INTERRUPTED_DRAIN, interrupts, 2);
+    fn give_up(&self, limit: Span, interrupts: &Interrupts) {
+        self.drain(limit, interrupts, 2);
     }
 
     fn drain(&self, limit: Span, interrupts: &Interrupts, patience: u8) {

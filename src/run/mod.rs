@@ -53,6 +53,9 @@ use std::sync::Arc;
 use surroundings::Surroundings;
 use target::Target;
 
+/// Connections that are opened ahead at most where no probe told how long an answer takes.
+const BLIND_PRECONNECT: usize = 256;
+
 /// How progress is shown, and where.
 pub struct Screen<W> {
     /// How.
@@ -194,8 +197,10 @@ fn directory(output: &Output, model: &str) -> Result<Results, RunError> {
 
 fn orders(plan: &Plan, target: &Target) -> Orders {
     let client = &plan.client;
-    let e2e = target.expected_e2e(plan).unwrap_or(crate::plan::GUESSED_E2E);
-    let (_, in_flight) = plan.load.expected_in_flight(e2e);
+    let e2e = target.expected_e2e(plan);
+    let (_, in_flight) = plan.load.expected_in_flight(e2e.unwrap_or(crate::plan::GUESSED_E2E));
+    // Of a server that was not looked at a guess would open thousands.
+    let to_preconnect = if e2e.is_some() { in_flight } else { in_flight.min(BLIND_PRECONNECT) };
     let schedule = plan.schedule();
     Orders {
         windows: windows(&schedule),
@@ -212,7 +217,7 @@ fn orders(plan: &Plan, target: &Target) -> Orders {
         shards: u16::try_from(client.cpus.len()).expect("a plan has fewer shards than that"),
         connections: client.connections,
         max_in_flight: plan.load.max_concurrency.and_then(|most| usize::try_from(most).ok()),
-        preconnect: if client.preconnect { in_flight.min(client.connections) } else { 0 },
+        preconnect: if client.preconnect { to_preconnect.min(client.connections) } else { 0 },
         bounds: plan.slo.bounds(),
         stamps: client.stamps,
         card: None,

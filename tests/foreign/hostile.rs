@@ -41,6 +41,16 @@ fn swallow(text: &str) -> Result<usize, ForeignError> {
 }
 
 #[test]
+fn rows_that_stand_in_a_file_twice_are_not_counted_twice() {
+    let once = text("aiperf-0.13-rows.jsonl");
+    let error = read(&format!("{once}{once}"), "it").unwrap_err().to_string();
+    assert!(
+        error.contains("aiperf, line 6") && error.contains("twice: give each run its own file"),
+        "{error}"
+    );
+}
+
+#[test]
 fn nothing_is_refused_as_nothing() {
     for empty in ["", " \n\t", "\u{feff}"] {
         assert_eq!(read(empty, "it"), Err(ForeignError::Empty));

@@ -72,6 +72,19 @@ fn the_drain_of_an_interrupted_run_is_no_part_of_its_window() {
 }
 
 #[test]
+fn an_answer_that_never_ends_does_not_keep_a_terminated_run_from_its_report() {
+    let folder = Folder::new();
+    let mut child =
+        start(&folder, "--sim --no-probe --rate 100 --duration 60s --sim-fault stall@5 --timeout 600s");
+    await_rows(&folder, &mut child);
+    send(&child, Signal::TERM);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("within 5s"), "{}", text(&output.stderr));
+    assert_eq!(folder.summary()["load"]["cancelled"], 1);
+}
+
+#[test]
 fn a_second_signal_does_not_wait_for_what_is_in_flight() {
     let folder = Folder::new();
     // Answers of a minute: a drain would wait for them.
