@@ -5,8 +5,8 @@ use super::raw::{Raw, SweepOptions, Text};
 use super::reading::{Place, Reading, option};
 use super::secrets::redacted;
 use super::{
-    Level, Limits, Output, Plan, Prompts, Records, Require, client, load, payload, sim, slo, target,
-    thresholds, validated::Asked,
+    Level, Limits, Output, Plan, Records, Require, client, load, payload, sim, slo, target, thresholds,
+    validated::Asked,
 };
 use crate::analysis::Slo;
 use crate::schedule::Schedule;
@@ -70,16 +70,19 @@ impl Plan {
         reading.done(plan)
     }
 
-    /// Makes the workload once, since it has the last word on lengths and on what a body may hold.
+    /// Asks the workload, since it has the last word on lengths and on what a body may hold.
     fn try_requests(&self, r: &mut Reading) {
         let model = self.target.model.as_deref().unwrap_or("model");
-        let faults = self.target.endpoints.iter().filter_map(|endpoint| self.head(endpoint, "run").err());
-        if let Some(fault) = faults.into_iter().next() {
-            r.note(Place::Whole("the requests' head"), Some(fault.to_string()), "", "");
-        } else if matches!(self.payload.prompts, Prompts::Synthetic(_))
-            && let Err(why) = self.workload(model, "run", None)
-        {
-            r.note(Place::Whole("the payload"), Some(why.to_string()), "", "");
+        let heads: Result<Vec<_>, _> =
+            self.target.endpoints.iter().map(|endpoint| self.head(endpoint, "run")).collect();
+        match heads {
+            Err(fault) => r.note(Place::Whole("the requests' head"), Some(fault.to_string()), "", ""),
+            Ok(heads) => {
+                let tried = heads.into_iter().next().map(|head| self.check_workload(model, head));
+                if let Some(Err(why)) = tried {
+                    r.note(Place::Whole("the payload"), Some(why.to_string()), "", "");
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! From a plan to the bytes of its requests; opens no file: the text of prompts is handed in.
 
 use super::{Balance, Endpoint, Plan, PromptAs, Prompts};
+use crate::random::Counts;
 use crate::wire::{Common, HeadFault, Method, RequestHead};
 use crate::workload::{self, PromptForm, Route, Source, Workload, WorkloadError, WorkloadSpec, ids_below};
 
@@ -65,17 +66,7 @@ impl Plan {
     /// When the plan has a file of prompts and its text is not given, or `run` cannot stand in a header.
     pub fn workload(&self, model: &str, run: &str, prompts: Option<&str>) -> Result<Workload, WorkloadError> {
         let source = match &self.payload.prompts {
-            Prompts::Synthetic(input_tokens) => {
-                let form = match self.payload.prompt_as {
-                    PromptAs::Text => PromptForm::Text,
-                    PromptAs::Ids(size) => PromptForm::Ids(ids_below(size)),
-                };
-                Source::Synthetic {
-                    input_tokens: *input_tokens,
-                    prefix_tokens: self.payload.prefix_tokens,
-                    form,
-                }
-            }
+            Prompts::Synthetic(input_tokens) => self.synthetic(*input_tokens),
             Prompts::File(_) => {
                 let text = prompts.expect("who makes the workload has read its prompts");
                 Source::File(workload::Prompts::parse(text)?)
@@ -85,9 +76,31 @@ impl Plan {
         let heads: Vec<RequestHead> = heads
             .map(|endpoint| self.head(endpoint, run).expect("a checked plan's head can be written"))
             .collect();
-        let workload = Workload::new(&WorkloadSpec {
+        let workload = Workload::new(&self.spec(model, heads[0].clone(), source))?;
+        Ok(workload.routed(heads, self.route()))
+    }
+
+    /// Whether a workload of made-up prompts can be written, where the plan has such.
+    ///
+    /// # Errors
+    /// As [`Plan::workload`].
+    pub(super) fn check_workload(&self, model: &str, head: RequestHead) -> Result<(), WorkloadError> {
+        let Prompts::Synthetic(input_tokens) = &self.payload.prompts else { return Ok(()) };
+        Workload::check(&self.spec(model, head, self.synthetic(*input_tokens)))
+    }
+
+    fn synthetic(&self, input_tokens: Counts) -> Source {
+        let form = match self.payload.prompt_as {
+            PromptAs::Text => PromptForm::Text,
+            PromptAs::Ids(size) => PromptForm::Ids(ids_below(size)),
+        };
+        Source::Synthetic { input_tokens, prefix_tokens: self.payload.prefix_tokens, form }
+    }
+
+    fn spec(&self, model: &str, head: RequestHead, source: Source) -> WorkloadSpec {
+        WorkloadSpec {
             api: self.target.api,
-            head: heads[0].clone(),
+            head,
             model: model.to_owned(),
             seed: self.load.seed,
             source,
@@ -96,7 +109,6 @@ impl Plan {
             ignore_eos: self.payload.ignore_eos,
             include_usage: self.payload.include_usage,
             extra_body: self.target.extra_body.clone(),
-        })?;
-        Ok(workload.routed(heads, self.route()))
+        }
     }
 }

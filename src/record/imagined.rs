@@ -98,7 +98,10 @@ impl Imagined {
                 let request = Request { sent: since, process, measured, single, events: None };
                 self.sent(shard, slot, at, request);
             }
-            Seen::Events { count, wait } => (0..count).for_each(|_| self.event(shard, slot, at, wait)),
+            Seen::Events { count, wait } => {
+                self.event(shard, slot, at, wait);
+                self.more_events(shard, slot, at, count.saturating_sub(1));
+            }
             Seen::Over { success, after_first } => self.over(shard, slot, success, after_first),
         }
     }
@@ -134,6 +137,26 @@ impl Imagined {
             }
         }
         *latest = now;
+    }
+
+    /// Events that came together with the latest: nobody is idle between two of them, so that each is a service later than the one
+    /// before it, and we ourselves are done with all at once.
+    fn more_events(&mut self, shard: usize, slot: usize, at: Instant, count: u16) {
+        let Some(Some(request)) = self.requests[shard].get_mut(slot).filter(|_| count > 0) else { return };
+        let Some((_, latest)) = &mut request.events else { return };
+        for (lane, (reported, delay)) in self.reported.iter_mut().zip(&mut latest.delays).enumerate() {
+            let service = lane.checked_sub(1).map_or(Span::ZERO, |lane| SERVICES[lane % SERVICES.len()]);
+            *delay += service * i64::from(count);
+            if request.measured && request.single {
+                reported.itl.record_n(service.as_ns().unsigned_abs(), u64::from(count));
+            }
+        }
+        for process in [0, 1 + request.process] {
+            for (free_at, service) in self.free_at[process].iter_mut().zip(SERVICES) {
+                *free_at += service * i64::from(count);
+            }
+        }
+        self.jobs += u64::from(self.windows.iter().any(|window| window.contains(at))) * u64::from(count);
     }
 
     fn over(&mut self, shard: usize, slot: usize, success: bool, after_first: u64) {

@@ -1,12 +1,12 @@
-//! The histograms of the latest interval of a run (`histograms.hlog`).
+//! The histograms of the latest interval of a run (`histograms.hlog`): what was counted since the one before.
 //!
-//! It must not feed the report: that is made of the stages, after the run.
+//! It must not feed the report: that is made of the stages, after the run. Nor does a request pay for it: the stages count each once,
+//! and an interval is what they have more at its end than at its beginning.
 
 use super::histogram::Histogram;
-use super::{Metric, Metrics};
-use crate::time::Span;
+use super::{Metric, Stage};
 
-/// Histograms of the measured successes that finished in one interval.
+/// Histograms of the measured successes that finished in one interval, or up to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interval {
     histograms: [Histogram; Self::METRICS.len()],
@@ -22,36 +22,37 @@ impl Interval {
     /// The metrics that are kept by interval.
     pub const METRICS: [Metric; 5] = [Metric::Ttft, Metric::Itl, Metric::Tpot, Metric::Ntpot, Metric::E2e];
 
+    /// All that these stages have counted.
+    pub(super) fn of(stages: &[Stage]) -> Self {
+        let counted = |metric| {
+            let mut values = stages.iter().map(|stage| stage.tally(metric).values());
+            let first = values.next().cloned().unwrap_or_else(Histogram::published);
+            values.fold(first, |mut sum, more| {
+                sum.merge(more);
+                sum
+            })
+        };
+        Self { histograms: Self::METRICS.map(counted) }
+    }
+
+    /// What is left when `part`, which is all in it, is taken away.
+    ///
+    /// # Panics
+    /// When some of `part` is not in it.
+    #[must_use]
+    pub fn without(&self, part: &Self) -> Self {
+        Self { histograms: std::array::from_fn(|nth| self.histograms[nth].without(&part.histograms[nth])) }
+    }
+
     /// Each metric with its histogram.
     pub fn histograms(&self) -> impl Iterator<Item = (Metric, &Histogram)> {
         Self::METRICS.into_iter().zip(&self.histograms)
-    }
-
-    /// Forgets the values and keeps the memory, for the next interval.
-    pub fn clear(&mut self) {
-        self.histograms.iter_mut().for_each(Histogram::clear);
     }
 
     /// Adds another shard's interval.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
             mine.merge(theirs);
-        }
-    }
-
-    /// Looks at what these metrics will be counted in (see [`super::Recorder::glance`]).
-    pub(super) fn glance(&self, metrics: &Metrics) -> u32 {
-        let kept = Self::METRICS.into_iter().zip(&self.histograms);
-        let seen = kept.filter_map(|(metric, histogram)| {
-            Some(histogram.glance(u64::try_from(metrics.get(metric)?.as_ns()).ok()?))
-        });
-        seen.fold(0, |all, seen| all ^ seen)
-    }
-
-    pub(super) fn record(&mut self, metric: Metric, span: Span) {
-        let kept = Self::METRICS.iter().position(|m| *m == metric);
-        if let (Some(place), Ok(ns)) = (kept, u64::try_from(span.as_ns())) {
-            self.histograms[place].record(ns);
         }
     }
 }

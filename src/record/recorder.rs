@@ -10,7 +10,6 @@ use crate::time::{Instant, Phase};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorder {
     stages: Vec<Stage>,
-    interval: Interval,
     failures: Failures,
     silence: Silence,
 }
@@ -31,7 +30,6 @@ impl Recorder {
         );
         Self {
             stages: windows.iter().map(|window| Stage::new(*window, bounds)).collect(),
-            interval: Interval::default(),
             failures: Failures::default(),
             silence: Silence::default(),
         }
@@ -58,7 +56,7 @@ impl Recorder {
         let stage = self.stages.get(usize::from(record.stage)).filter(|_| record.phase == Phase::Measured);
         let Some(stage) = stage else { return 0 };
         let metrics = Metrics::of(record);
-        stage.glance(finished, &metrics) ^ self.interval.glance(&metrics)
+        stage.glance(finished, &metrics)
     }
 
     /// A request is over. Each request of the run comes here once, whatever its fate. The answer is whether a measured one kept
@@ -78,7 +76,7 @@ impl Recorder {
             self.failures.count(record);
             let stage =
                 self.stages.get_mut(usize::from(record.stage)).expect("a request's stage has a window");
-            return stage.count(finished, &metrics, &mut self.interval);
+            return stage.count(finished, &metrics);
         }
         None
     }
@@ -137,7 +135,6 @@ impl Recorder {
             assert_eq!(mine.window(), theirs.window(), "shards of one run have the same windows");
             mine.merge(theirs);
         }
-        self.interval.merge(&other.interval);
         self.failures.merge(&other.failures);
         self.silence.merge(&other.silence);
     }
@@ -160,10 +157,10 @@ impl Recorder {
         &self.silence
     }
 
-    /// Gives what finished since the last exchange into `interval`, and goes on counting in its memory.
-    pub fn exchange_interval(&mut self, interval: &mut Interval) {
-        interval.clear();
-        std::mem::swap(&mut self.interval, interval);
+    /// What was counted so far of what is kept by interval.
+    #[must_use]
+    pub fn counted(&self) -> Interval {
+        Interval::of(&self.stages)
     }
 }
 

@@ -4,7 +4,6 @@
 
 use super::backwards::Backwards;
 use super::bounds::Bounds;
-use super::interval::Interval;
 use super::judged::{Bound, Judged};
 use super::sums::{Flow, Population, TokenSums};
 use super::window::{BLOCKS, Window};
@@ -137,12 +136,7 @@ impl Stage {
 
     /// Counts a measured request of this stage.
     /// Whether it kept every bound, where that can be said.
-    pub(super) fn count(
-        &mut self,
-        finished: &Finished,
-        metrics: &Metrics,
-        interval: &mut Interval,
-    ) -> Option<bool> {
+    pub(super) fn count(&mut self, finished: &Finished, metrics: &Metrics) -> Option<bool> {
         let record = finished.record();
         self.population.count(record);
         self.last_over = self.last_over.max(Some(record.over));
@@ -155,7 +149,7 @@ impl Stage {
             self.tokens.partial_output += record.output_tokens.unwrap_or(0);
         }
         match record.error {
-            None => self.success(finished, metrics, block, interval),
+            None => self.success(finished, metrics, block),
             Some(ErrorClass::Cancelled) => self.censor(record, metrics),
             Some(_) => {
                 self.failed_by_block[block] += u64::from(record.begun.is_some() && !record.ours);
@@ -164,19 +158,17 @@ impl Stage {
         kept
     }
 
-    fn success(&mut self, finished: &Finished, metrics: &Metrics, block: usize, interval: &mut Interval) {
+    fn success(&mut self, finished: &Finished, metrics: &Metrics, block: usize) {
         let record = finished.record();
         for metric in Metric::ALL.into_iter().filter(|m| *m != Metric::Lateness) {
             if let Some(span) = metrics.get(metric) {
                 self.add(metric, span, block);
-                interval.record(metric, span);
             }
         }
         let mut gaps = 0_u32;
         for gap in finished.gaps() {
             self.tallies[Metric::Itl.index()].record(gap.span, block);
             self.bounds.gap(&gap);
-            interval.record(Metric::Itl, gap.span);
             gaps += 1;
         }
         if gaps > 0 {
@@ -185,7 +177,6 @@ impl Stage {
         let mut choices = 0_u32;
         for tpot in finished.tpot_by_choice() {
             self.tallies[Metric::Tpot.index()].record(tpot, block);
-            interval.record(Metric::Tpot, tpot);
             choices += 1;
         }
         if choices > 0 {

@@ -110,7 +110,7 @@ pub struct Pass {
     /// When the last job was done.
     pub ended: Instant,
     /// CPU time of this thread in the kernel while it waited and harvested (copying, TCP, acknowledgements). Measured in
-    /// one pass of sixteen, for the CPU clock costs as much as a read; estimated from these in the others, by a line
+    /// one pass of thirty-two, for the CPU clock costs as much as a read; estimated from these in the others, by a line
     /// through time and completions.
     pub kernel: Span,
     /// CPU time of this thread over the whole pass: the kernel's, and our own from `harvested` to `ended`.

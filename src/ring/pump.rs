@@ -24,7 +24,7 @@ pub struct PumpConfig {
     /// The longest a turn sleeps. An arrival's interval reaches back no further than the harvest before it, so this also
     /// bounds what is not known of an event that shares its read with a later one.
     pub longest_sleep: Span,
-    /// Whether the kernel's time is told, by reading the thread's CPU clock in one pass of sixteen; without, it is zero.
+    /// Whether the kernel's time is told, by reading the thread's CPU clock in one pass of thirty-two; without, it is zero.
     pub cpu_clock: bool,
     /// The clock of the network card, where it stamps; opened by whoever knows the card.
     pub card: Option<Arc<CardClock>>,

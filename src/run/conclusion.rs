@@ -305,11 +305,13 @@ impl Merged {
         failures.extend(
             facts.failed.as_ref().map(|why| format!("shard {number} failed: {why}; the others report")),
         );
+        if let Some(measured) = &mut measured {
+            histograms.last(number, measured.end_interval());
+        }
         // A shard that left nothing still has its place, empty, among the others.
         let mut measured = measured.unwrap_or_else(|| Measured::new(orders, start, number));
         // One that had ended before knows of no cut, and the windows of all are the same.
         orders.control.cut().into_iter().for_each(|cut| measured.cut(cut));
-        histograms.last(measured.take_interval());
         let Measured { recorders, audit, .. } = measured;
         self.recorders.push(merged(&recorders));
         if self.targets.is_empty() {

@@ -1,4 +1,5 @@
-//! The thread that writes `histograms.hlog`: it adds up the shards' intervals and writes each when all have given it.
+//! The thread that writes `histograms.hlog`: it tells each shard's intervals from what the shard has counted up to the end of each,
+//! adds them up, and writes each when all have given it.
 //!
 //! It must not make a shard wait.
 
@@ -16,8 +17,14 @@ pub struct Intervals {
     taken: Receiver<Message>,
 }
 
-/// An interval and its number; `None` = no more is waited for, even if a shard that is stuck could still send.
-type Message = Option<(u32, Interval)>;
+/// What a shard had counted at the end of an interval; `None` = no more is waited for, even if a shard that is stuck could still send.
+type Message = Option<Counted>;
+
+struct Counted {
+    shard: u16,
+    nth: u32,
+    so_far: Interval,
+}
 
 impl Intervals {
     /// None yet.
@@ -27,10 +34,10 @@ impl Intervals {
     }
 
     /// A shard's end.
-    pub fn sink(&self) -> IntervalSink {
+    pub fn sink(&self, shard: u16) -> IntervalSink {
         let given = self.given.clone();
         // The collector lives until its last sender is gone; if it has died, its words are in `finish`.
-        Box::new(move |nth, interval| drop(given.send(Some((nth, interval)))))
+        Box::new(move |nth, so_far| drop(given.send(Some(Counted { shard, nth, so_far }))))
     }
 
     /// Starts the thread that writes them to `log`; they come from `shards` shards.
@@ -53,9 +60,9 @@ pub struct Histograms {
 
 impl Histograms {
     /// Adds the interval that was going on when a shard ended.
-    pub fn last(&self, (nth, interval): (u32, Interval)) {
+    pub fn last(&self, shard: u16, (nth, so_far): (u32, Interval)) {
         // As in `sink`.
-        let _ = self.given.send(Some((nth, interval)));
+        let _ = self.given.send(Some(Counted { shard, nth, so_far }));
     }
 
     /// Writes what is left.
@@ -72,11 +79,14 @@ impl Histograms {
 
 fn collect(mut log: HistogramLog, shards: usize, taken: &Receiver<Message>) -> Result<(), StoreError> {
     let mut open: BTreeMap<u32, (usize, Interval)> = BTreeMap::new();
+    let mut before: BTreeMap<u16, Interval> = BTreeMap::new();
     let mut failed = Ok(());
-    for (nth, interval) in taken.iter().map_while(|message| message) {
+    for Counted { shard, nth, so_far } in taken.iter().map_while(|message| message) {
+        let before = before.entry(shard).or_default();
         let (count, sum) = open.entry(nth).or_default();
         *count += 1;
-        sum.merge(&interval);
+        sum.merge(&so_far.without(before));
+        *before = so_far;
         // In order: an interval is written when all shards have given it and all before it are written.
         while let Some(entry) = open.first_entry().filter(|entry| entry.get().0 == shards) {
             let (nth, (_, interval)) = entry.remove_entry();
@@ -105,11 +115,11 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("lowrho-histograms-{}", std::process::id()));
         let results = Results::create(&dir).unwrap();
         let intervals = Intervals::new();
-        let (mut well, stuck) = (intervals.sink(), intervals.sink());
+        let (mut well, stuck) = (intervals.sink(0), intervals.sink(1));
         let log = results.start_histograms(0).unwrap();
         let histograms = intervals.collect(log, 2).unwrap();
         well(0, Interval::default());
-        histograms.last((1, Interval::default()));
+        histograms.last(0, (1, Interval::default()));
         // It would hang here for as long as the stuck shard has its end.
         histograms.finish().unwrap();
         drop(stuck);

@@ -134,8 +134,11 @@ fn measure(
     let orders = Arc::new(Orders { card, ..orders(plan, target) });
     let (rows, intervals) = (RowQueue::new(plan.output.records), Intervals::new());
     let traffics = Traffics::new(plan.client.cpus.len());
-    let sinks =
-        |shard| Sinks { rows: row_sink(&rows), intervals: intervals.sink(), traffic: traffics.sink(shard) };
+    let sinks = |shard| Sinks {
+        rows: row_sink(&rows),
+        intervals: intervals.sink(shard),
+        traffic: traffics.sink(shard),
+    };
     let fleet = Fleet::start(orders.clone(), &plan.client, sinks, interrupts)?;
 
     let start = fleet.begin();

@@ -18,7 +18,7 @@ use std::time::Duration;
 const BEAT: Span = Span::from_ms(100);
 
 /// How often every process is looked at; less often where that takes long.
-const LOOK: Span = Span::from_s(2);
+const LOOK: Span = Span::from_s(5);
 
 /// Looking at all processes may take this share of the time at most.
 const LOOKING_SHARE: i64 = 50;

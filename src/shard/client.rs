@@ -362,8 +362,8 @@ impl Client {
             return None;
         }
         self.record_all();
-        let (nth, interval) = self.measured.as_mut()?.take_interval();
-        (self.sinks.intervals)(nth, interval);
+        let (nth, counted) = self.measured.as_mut()?.end_interval();
+        (self.sinks.intervals)(nth, counted);
         Some(Task { class: JobClass::Timer, due })
     }
 

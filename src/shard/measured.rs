@@ -63,18 +63,13 @@ impl Measured {
         self.start + INTERVAL * (i64::from(self.intervals) + 1)
     }
 
-    /// What finished since the last call, and the number of the interval (from 0) that it belongs to.
-    pub fn take_interval(&mut self) -> (u32, Interval) {
-        let mut interval = Interval::default();
-        let (first, others) = self.recorders.split_first_mut().expect("there is a server");
-        first.exchange_interval(&mut interval);
-        for other in others {
-            let mut more = Interval::default();
-            other.exchange_interval(&mut more);
-            interval.merge(&more);
-        }
+    /// Ends the interval that is going on: its number, from 0, and what was counted up to its end.
+    pub fn end_interval(&mut self) -> (u32, Interval) {
+        let (first, others) = self.recorders.split_first().expect("there is a server");
+        let mut counted = first.counted();
+        others.iter().for_each(|other| counted.merge(&other.counted()));
         self.intervals += 1;
-        (self.intervals - 1, interval)
+        (self.intervals - 1, counted)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::record::{Interval, Record, Traffic};
 /// Takes each finished record away from the shard's core; must not block.
 pub type RowSink = Box<dyn FnMut(Record) + Send>;
 
-/// Takes away what finished in each interval (its number from 0); must not block.
+/// Takes away what was counted up to the end of each interval, with its number from 0; must not block.
 pub type IntervalSink = Box<dyn FnMut(u32, Interval) + Send>;
 
 /// Takes away what was seen since the last call, and gives an empty one for what comes; must not block.

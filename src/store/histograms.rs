@@ -70,11 +70,15 @@ impl HistogramLog {
     ) -> Result<(), StoreError> {
         let mut lines = Vec::new();
         for (metric, histogram) in histograms {
-            let values = hdr(histogram);
+            let line = line(start, length, &hdr(histogram));
             if metric == MAIN {
-                lines.extend(line(None, start, length, &values));
+                lines.extend_from_slice(&line);
             }
-            lines.extend(line(Some(metric.name()), start, length, &values));
+            let tag = Tag::new(metric.name()).expect("a metric's name has neither comma nor space");
+            lines.extend_from_slice(b"Tag=");
+            lines.extend_from_slice(tag.as_str().as_bytes());
+            lines.push(b',');
+            lines.extend_from_slice(&line);
         }
         self.write(&lines).map_err(StoreError::io("write", &self.path))
     }
@@ -128,20 +132,15 @@ fn decoded(interval: &IntervalLogHistogram<'_>, deserializer: &mut Deserializer)
     Some(values)
 }
 
-/// One line of the log with its line feed.
-fn line(tag: Option<&str>, start: Span, length: Span, values: &hdrhistogram::Histogram<u64>) -> Vec<u8> {
-    let mut text = Vec::new();
+/// One line of the log with its line feed, and without a tag.
+fn line(start: Span, length: Span, values: &hdrhistogram::Histogram<u64>) -> Vec<u8> {
     let mut serializer = V2DeflateSerializer::new();
+    let mut text = Vec::new();
     IntervalLogWriterBuilder::new()
         .with_max_value_divisor(MAX_VALUE_DIVISOR)
         .begin_log_with(&mut text, &mut serializer)
         .expect("a buffer takes everything")
-        .write_histogram(
-            values,
-            duration(start),
-            duration(length),
-            tag.map(|tag| Tag::new(tag).expect("a metric's name has neither comma nor space")),
-        )
+        .write_histogram(values, duration(start), duration(length), None)
         .expect("a histogram that was made here can be written");
     // The builder says the divisor at the head of each log, and the file's head has said it already.
     let head = memchr::memrchr(b'\n', &text[..text.len() - 1]).map_or(0, |at| at + 1);

@@ -191,7 +191,7 @@ impl Tally {
     fn finish(&mut self, reason: Value<'_>) {
         let raw = reason.word();
         let word = unescape(&raw[..raw.len().min(8 * FinishReason::LONGEST_WORD)]);
-        self.aborted |= matches!(word.as_str(), "abort" | "error" | "insufficient_system_resource");
+        self.aborted |= matches!(&*word, "abort" | "error" | "insufficient_system_resource");
         self.finish_reason = Some(FinishReason::from_name(&word));
     }
 

@@ -18,11 +18,14 @@ pub(super) struct Corpus {
 /// Long enough that few prompts share more than a stretch, short enough (under 500 kB) to stay in the cache.
 const UNITS: u32 = 1 << 16;
 
+/// Words take less, long ids more.
+const BYTES_EXPECTED: usize = 6 * UNITS as usize;
+
 impl Corpus {
     pub(super) fn new(vocabulary: &Vocabulary, seed: u64) -> Self {
         let mut stream = Stream::new(seed, const { Purpose::named("corpus") }, 0);
-        let mut bytes = Vec::new();
-        let mut starts = Vec::new();
+        let mut bytes = Vec::with_capacity(BYTES_EXPECTED);
+        let mut starts = Vec::with_capacity(UNITS as usize + 1);
         let place = |bytes: &[u8]| u32::try_from(bytes.len()).expect("65,536 units take under 4 GiB");
         for _ in 0..UNITS {
             starts.push(place(&bytes));

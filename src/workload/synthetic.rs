@@ -34,19 +34,28 @@ impl Synthetic {
         (prefix_tokens, input_tokens): (u32, Counts),
         seed: u64,
     ) -> Result<Self, WorkloadError> {
-        tokens::check("input-tokens", input_tokens, LONGEST_INPUT)?;
-        let around: (&[u8], &[u8]) = match (api, form) {
-            (Api::Chat, PromptForm::Text) => (b"[{\"role\":\"user\",\"content\":", b"}]"),
-            (Api::Completions, _) => (b"", b""),
-            (Api::Chat, PromptForm::Ids(_)) => {
-                return Err(WorkloadError::new(
-                    "prompt-as ids: chat takes text only; use --api completions, or --prompt-as text",
-                ));
-            }
+        let vocabulary = Self::check(api, form, input_tokens)?;
+        let around: (&[u8], &[u8]) = match api {
+            Api::Chat => (b"[{\"role\":\"user\",\"content\":", b"}]"),
+            Api::Completions => (b"", b""),
         };
-        let vocabulary = Vocabulary::new(form)?;
         let corpus = Corpus::new(&vocabulary, seed);
         Ok(Self { seed, prefix_tokens, input_tokens, vocabulary, corpus, fit: TokenFit::ASSUMED, around })
+    }
+
+    /// Checks what prompts are to be, and tells what they are made of.
+    pub(super) fn check(
+        api: Api,
+        form: &PromptForm,
+        input_tokens: Counts,
+    ) -> Result<Vocabulary, WorkloadError> {
+        tokens::check("input-tokens", input_tokens, LONGEST_INPUT)?;
+        if let (Api::Chat, PromptForm::Ids(_)) = (api, form) {
+            return Err(WorkloadError::new(
+                "prompt-as ids: chat takes text only; use --api completions, or --prompt-as text",
+            ));
+        }
+        Vocabulary::new(form)
     }
 
     /// The bytes that prompts are ranges of.

@@ -4,7 +4,7 @@
 use super::prompts::Entry;
 use super::synthetic::Synthetic;
 use super::template::{Output, Template};
-use super::tokens::{self, LONGEST_INPUT, LONGEST_OUTPUT};
+use super::tokens::{self, LONGEST_OUTPUT};
 use super::{InputTokens, PromptForm, Prompts, Request, Route, TokenFit, WorkloadError};
 use crate::random::{Counts, Purpose, Stream};
 use crate::wire::{Api, RequestHead};
@@ -82,11 +82,9 @@ impl Workload {
     /// # Errors
     /// A length, a prompt or a key that cannot be sent; the words say which, and the remedy.
     pub fn new(spec: &WorkloadSpec) -> Result<Self, WorkloadError> {
-        let template = Template::new(spec)?;
-        tokens::check("output-tokens", spec.output_tokens, LONGEST_OUTPUT)?;
+        let template = Self::template(spec)?;
         let (prompts, shared) = match &spec.source {
             Source::Synthetic { input_tokens, prefix_tokens, form } => {
-                tokens::check("input-tokens", *input_tokens, LONGEST_INPUT)?;
                 let lengths = (*prefix_tokens, *input_tokens);
                 let synthetic = Synthetic::new(spec.api, form, lengths, spec.seed)?;
                 let shared = synthetic.shared();
@@ -106,6 +104,26 @@ impl Workload {
             prompts,
             shared,
         })
+    }
+
+    /// Checks the spec and writes nothing. A file of prompts has the last word when it is written.
+    ///
+    /// # Errors
+    /// As [`Workload::new`].
+    pub fn check(spec: &WorkloadSpec) -> Result<(), WorkloadError> {
+        Self::template(spec)?;
+        match &spec.source {
+            Source::Synthetic { input_tokens, form, .. } => {
+                Synthetic::check(spec.api, form, *input_tokens).map(drop)
+            }
+            Source::File(_) => Ok(()),
+        }
+    }
+
+    fn template(spec: &WorkloadSpec) -> Result<Template, WorkloadError> {
+        let template = Template::new(spec)?;
+        tokens::check("output-tokens", spec.output_tokens, LONGEST_OUTPUT)?;
+        Ok(template)
     }
 
     /// The same workload, sent to several servers by `route`: each has a head of its own.

@@ -8,6 +8,7 @@ use lowrho::record::{
 };
 use lowrho::time::{Instant, Span};
 use lowrho::wire::Heard;
+use proptest::prelude::*;
 
 const SERVICE_US: [f64; 4] = [20.0, 100.0, 300.0, 1_000.0];
 
@@ -330,4 +331,35 @@ fn what_waited_for_us_is_stamped_late_and_what_we_held_is_not() {
     };
     let waits: Vec<i64> = traffic.sightings().iter().filter_map(wait).collect();
     assert_eq!(waits, [20, 12, 20]);
+}
+
+proptest! {
+    #[test]
+    fn events_of_one_read_come_to_the_same_as_one_by_one(
+        reads in prop::collection::vec((0_i64..400, 0_u32..3, 0_u16..9, any::<bool>(), any::<bool>()), 1..60)
+    ) {
+        let (mut together, mut apart) = (Imagined::new(&all_time(), 1), Imagined::new(&all_time(), 1));
+        let mut at = START;
+        for (nth, (gap, slot, count, measured, single)) in (0..).zip(reads) {
+            at += Span::from_us(gap);
+            // Now and then a request begins, or ends, between two reads.
+            let seen = match count {
+                0 => Seen::Sent { index: nth, since: at, measured, single },
+                8 => Seen::Over { success: single, after_first: 3 },
+                count => Seen::Events { count, wait: Span::from_us(gap / 2) },
+            };
+            together.see(0, &Sighting { at, slot, seen });
+            match seen {
+                Seen::Events { count, wait } => (0..count)
+                    .for_each(|_| apart.see(0, &Sighting { at, slot, seen: Seen::Events { count: 1, wait } })),
+                other => apart.see(0, &Sighting { at, slot, seen: other }),
+            }
+        }
+        prop_assert_eq!(together.jobs(), apart.jobs());
+        prop_assert_eq!(together.as_processed(), apart.as_processed());
+        for service in 0..SERVICES.len() {
+            prop_assert_eq!(together.on_one(service), apart.on_one(service));
+            prop_assert_eq!(together.on_several(service), apart.on_several(service));
+        }
+    }
 }

@@ -33,12 +33,16 @@ fn merging_is_associative_and_commutative_and_equals_one_shard_that_saw_all() {
 #[test]
 fn the_intervals_of_a_run_add_up_to_its_histograms() {
     let mut recorder = recorder();
-    let (mut interval, mut sum) = (Interval::default(), Interval::default());
+    let (mut before, mut sum) = (Interval::default(), Interval::default());
     for (n, finished) in crowd(600, 10).iter().enumerate() {
         recorder.finish(finished);
         if n % 50 == 49 {
-            recorder.exchange_interval(&mut interval);
+            let so_far = recorder.counted();
+            let interval = so_far.without(&before);
+            let (_, ttft) = interval.histograms().next().expect("TTFT is the first");
+            assert!((1..=50).contains(&ttft.count()), "{} came since the last", ttft.count());
             sum.merge(&interval);
+            before = so_far;
         }
     }
     for (metric, histogram) in sum.histograms() {

@@ -86,7 +86,7 @@ fn value(rest: &mut &[u8], depth: u32) -> Option<Json> {
             }
             loop {
                 space(rest);
-                let key = unescape(&string(rest)?);
+                let key = unescape(&string(rest)?).into_owned();
                 eat(rest, b':')?;
                 all.push((key, value(rest, depth + 1)?));
                 if eat(rest, b',').is_none() {
