@@ -74,23 +74,26 @@ impl Histogram {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        self.record_n(value, 1);
+        let (page, slot) = self.place(value);
+        // Several for each event: the usual case is a look-up and sums.
+        match self.pages.get_mut(page) {
+            Some(Some(counts)) if counts[slot] < u32::MAX => counts[slot] += 1,
+            _ => self.add(page, slot, 1),
+        }
+        self.count += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += u128::from(value);
+        self.squares += u128::from(value) * u128::from(value);
     }
 
     /// Counts one value `n` times.
-    #[inline]
     pub fn record_n(&mut self, value: u64, n: u64) {
         if n == 0 {
             return;
         }
         let (page, slot) = self.place(value);
-        // Several for each event: the usual case is a look-up and nothing else.
-        let there = self.pages.get_mut(page).and_then(Option::as_mut).map(|counts| &mut counts[slot]);
-        let sum = there.as_deref().zip(u32::try_from(n).ok()).and_then(|(count, n)| count.checked_add(n));
-        match there.zip(sum) {
-            Some((count, sum)) => *count = sum,
-            None => self.add(page, slot, n),
-        }
+        self.add(page, slot, n);
         self.count += n;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -106,7 +109,7 @@ impl Histogram {
         self.pages.get(page).and_then(Option::as_ref).map_or(0, |counts| counts[slot])
     }
 
-    /// The same for values never seen before, and for counts that run over.
+    /// Counts in the bucket where that takes more than a look-up: values never seen before, several at once, counts that run over.
     #[cold]
     #[inline(never)]
     fn add(&mut self, page: usize, slot: usize, n: u64) {
