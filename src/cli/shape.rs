@@ -1,7 +1,7 @@
 //! The shape of the command: what is alike for many options is said here once, not on each. Reads no argument.
 
 use super::args::Arguments;
-use crate::plan::{BaselineOptions, FloorOptions, Raw, SIM_LISTEN};
+use crate::plan::{BaselineOptions, FloorOptions, Raw, SIM_LISTEN, SWEEP_RECORDS};
 use clap::builder::Styles;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
@@ -50,6 +50,8 @@ pub(super) fn command(all: bool) -> Command {
         command.mut_args(|arg| help_of(truth(negative(arg)), &defaults)).mut_args(|arg| rare(arg, all))
     };
     let listen = ("--sim-listen".to_owned(), SIM_LISTEN.to_owned());
+    let records = ("--records".to_owned(), SWEEP_RECORDS.to_owned());
+    let of_sweep: Vec<_> = std::iter::once(records).chain(Raw::default_flags()).collect();
     let of_sim: Vec<_> = std::iter::once(listen).chain(Raw::default_flags()).collect();
     Arguments::command()
         .styles(Styles::plain())
@@ -68,7 +70,7 @@ pub(super) fn command(all: bool) -> Command {
         })
         .mut_subcommand("sweep", |command| {
             command
-                .mut_args(|arg| help_of(truth(negative(arg)), &defaults))
+                .mut_args(|arg| help_of(truth(negative(arg)), &of_sweep))
                 .mut_args(|arg| if is_sweeps(&arg) { arg } else { rare(arg, all) })
                 .mut_args(
                     |arg| if NOT_A_SWEEPS.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg },
@@ -205,6 +207,8 @@ mod tests {
             let shown = |help: &str| help.contains(&format!("--{id} <"));
             assert!(shown(&help("run", true)) && !shown(&sweep), "{id}");
         }
+        let sweep = sweep.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(sweep.contains("none, failed, all [default: failed]"), "{sweep}");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub use raw::{
 };
 pub use secrets::{REDACTED, is_secret};
 pub use sim::{SIM_LISTEN, SimIdentity, SimPlan, SimTls};
-pub use sweep::{Goal, Level, SweepPlan};
+pub use sweep::{Goal, Level, SWEEP_RECORDS, SweepPlan};
 pub use target::{Balance, Endpoint, Header, MOST_TARGETS, Retry, Target, Timeouts, Tls};
 pub use validated::{Output, Plan, Records, Require};
 pub use waiting::{LONGEST_WINDOW, Waiting};

@@ -11,6 +11,9 @@ use crate::random::Delays;
 use crate::schedule::{Extent, Load, Process, Ramp, Stage};
 use crate::time::{Span, format_span};
 
+/// The requests of a sweep's trials that get a row, where nothing is said: rows of all would fill a disk that nobody reads.
+pub const SWEEP_RECORDS: &str = "failed";
+
 /// A sweep, every bound of which has been checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SweepPlan {
@@ -125,8 +128,7 @@ impl SweepPlan {
             }
             Goal::Limits { .. } => GUESSED_RATE.into(),
         });
-        // Rows of every request of every trial would fill a disk that nobody reads.
-        asked.output.records.get_or_insert("failed".into());
+        asked.output.records.get_or_insert(SWEEP_RECORDS.into());
         let (reading, plan) = (reading.done(()), Plan::new(asked, limits));
         match (reading, plan) {
             (Ok(()), Ok(mut plan)) => {

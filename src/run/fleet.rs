@@ -30,12 +30,9 @@ const INTERRUPTED_DRAIN: Span = Span::from_s(30);
 /// The same after SIGTERM: whoever sends that kills after 10 s (docker) or 30 s (Kubernetes), and the report is to be written by then.
 const TERMINATED_DRAIN: Span = Span::from_s(5);
 
-/// The exit status of a program that SIGTERM has ended.
-const TERMINATED: u8 = 143;
-
 /// How long those who interrupted have patience.
 fn patience(interrupts: &Interrupts) -> Span {
-    if interrupts.status() == Some(TERMINATED) { TERMINATED_DRAIN } else { INTERRUPTED_DRAIN }
+    if interrupts.is_terminated() { TERMINATED_DRAIN } else { INTERRUPTED_DRAIN }
 }
 
 /// How far ahead a cut is set: shards look for orders at least every 10 ms.

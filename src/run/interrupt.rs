@@ -40,7 +40,7 @@ impl Interrupts {
         let seen = interrupts.clone();
         Builder::new().name("lowrho-signals".into()).spawn(move || {
             for signal in signals.forever() {
-                let status = 128 + u8::try_from(signal).expect("SIGINT and SIGTERM are small numbers");
+                let status = status(signal);
                 seen.status.store(status, Ordering::Release);
                 if seen.caught.fetch_add(1, Ordering::AcqRel) >= PATIENCE {
                     process::exit(i32::from(status));
@@ -56,9 +56,20 @@ impl Interrupts {
         self.caught.load(Ordering::Acquire)
     }
 
+    /// Whether the latest one was SIGTERM.
+    #[must_use]
+    pub fn is_terminated(&self) -> bool {
+        self.status() == Some(status(SIGTERM))
+    }
+
     /// The exit status that the latest one asks for, 128 + its number; `None` when there was none.
     #[must_use]
     pub fn status(&self) -> Option<u8> {
         Some(self.status.load(Ordering::Acquire)).filter(|status| *status > 0)
     }
+}
+
+/// The exit status of a program that a signal has ended.
+fn status(signal: i32) -> u8 {
+    128 + u8::try_from(signal).expect("SIGINT and SIGTERM are small numbers")
 }

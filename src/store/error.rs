@@ -77,6 +77,9 @@ impl fmt::Display for StoreError {
                     io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                         f.write_str(": name a directory that you may write with --out")
                     }
+                    io::ErrorKind::NotADirectory => {
+                        f.write_str(": results are a directory: name the one that holds summary.json")
+                    }
                     _ => Ok(()),
                 }
             }
