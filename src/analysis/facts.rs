@@ -82,6 +82,8 @@ pub struct Neighbour {
     pub pid: u32,
     /// Time it used of that CPU.
     pub used: Span,
+    /// How long that CPU was watched: the whole run, what came before and after its window too.
+    pub watched: Span,
 }
 
 /// What was asked of one stage.

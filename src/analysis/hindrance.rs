@@ -58,7 +58,7 @@ fn interruptions(number: usize, queue: &ShardQueue, facts: &ShardFacts) -> Vec<(
     let cpu = facts.cpu.map_or("its cpu".into(), |cpu| format!("cpu {cpu}"));
     let mut said = Vec::new();
     if worth(&queue.preempted) {
-        let shared = neighbours(&facts.neighbours, queue.wall);
+        let shared = neighbours(&facts.neighbours);
         let why = if shared.is_empty() {
             format!("others had {cpu}")
         } else {
@@ -115,11 +115,11 @@ fn amount(lost: &LostTurns) -> String {
 }
 
 /// `nginx (pid 71, 12 % of the time) and cc1 (pid 90, 3 %)`: those that used most, three at the most.
-fn neighbours(neighbours: &[Neighbour], wall: Span) -> String {
-    let share = |neighbour: &Neighbour| neighbour.used.as_s_f64() / wall.as_s_f64();
+fn neighbours(neighbours: &[Neighbour]) -> String {
+    let share = |neighbour: &Neighbour| neighbour.used.as_s_f64() / neighbour.watched.as_s_f64();
     let named: Vec<String> = neighbours
         .iter()
-        .filter(|neighbour| wall > Span::ZERO && share(neighbour) >= WORTH_NAMING)
+        .filter(|neighbour| neighbour.watched > Span::ZERO && share(neighbour) >= WORTH_NAMING)
         .take(3)
         .map(|neighbour| {
             format!("{} (pid {}, {} of the time)", neighbour.name, neighbour.pid, say_share(share(neighbour)))
@@ -150,8 +150,14 @@ mod tests {
     }
 
     fn facts(steal: Option<Span>) -> Facts {
-        let nginx = Neighbour { name: "nginx".into(), pid: 71, used: Span::from_ms(1_200) };
-        let idle = Neighbour { name: "sshd".into(), pid: 5, used: Span::from_ms(1) };
+        let nginx = Neighbour {
+            name: "nginx".into(),
+            pid: 71,
+            used: Span::from_ms(1_200),
+            watched: Span::from_s(10),
+        };
+        let idle =
+            Neighbour { name: "sshd".into(), pid: 5, used: Span::from_ms(1), watched: Span::from_s(10) };
         let shard =
             ShardFacts { cpu: Some(3), steal, neighbours: vec![nginx, idle], ..ShardFacts::default() };
         Facts { shards: vec![shard], ..Facts::default() }

@@ -134,7 +134,7 @@ pub struct Neighbour {
     pub name: String,
     /// The process.
     pub pid: u64,
-    /// CPU time it used of that CPU, as far as looks once a second tell.
+    /// CPU time it used of that CPU, as far as looks every five seconds tell: of one that ends between two, what it used since the first of them is missed.
     pub cpu_time_ns: i64,
 }
 

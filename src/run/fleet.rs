@@ -35,6 +35,11 @@ fn patience(interrupts: &Interrupts) -> Span {
     if interrupts.is_terminated() { TERMINATED_DRAIN } else { INTERRUPTED_DRAIN }
 }
 
+/// Without what nobody reads of it.
+fn in_seconds(span: Span) -> Span {
+    Span::from_s(span.as_ns() / Span::from_s(1).as_ns())
+}
+
 /// How far ahead a cut is set: shards look for orders at least every 10 ms.
 const NOTICE: Span = Span::from_ms(20);
 
@@ -222,7 +227,7 @@ impl Fleet {
                         "shard {} on cpu {} has not beaten for {}: the others go on",
                         member.number,
                         member.cpu,
-                        format_span(member.pulse.silent)
+                        format_span(in_seconds(member.pulse.silent))
                     ));
                 }
                 let done = stuck || member.is_gone() || member.standing.is_measured_over();

@@ -100,6 +100,9 @@ struct Account {
     cpus: Vec<usize>,
     route: Route,
     windows: Vec<Window>,
+    /// When it was looked at first.
+    since: Option<Instant>,
+    until: Option<Instant>,
     first: Option<Steal>,
     last: Option<(Instant, Steal)>,
     /// Of each window: how long it was watched, in how much of it a CPU that stamps was stolen, and the most at once.
@@ -110,11 +113,23 @@ struct Account {
 impl Account {
     fn new(cpus: Vec<usize>, route: Route, windows: Vec<Window>) -> Self {
         let stretches = windows.iter().map(|_| (Span::ZERO, Span::ZERO, Span::ZERO)).collect();
-        Self { cpus, route, windows, first: None, last: None, stretches, spent: BTreeMap::new() }
+        Self {
+            cpus,
+            route,
+            windows,
+            since: None,
+            until: None,
+            first: None,
+            last: None,
+            stretches,
+            spent: BTreeMap::new(),
+        }
     }
 
     /// Steal as it was at `at`.
     fn steal(&mut self, at: Instant, read: Option<Steal>) {
+        self.since.get_or_insert(at);
+        self.until = Some(at);
         let Some(now) = read else { return };
         if let Some((since, before)) = &self.last
             && let Some(place) = self.windows.iter().position(|window| window.contains(at))
@@ -196,6 +211,7 @@ impl Account {
         let told = on_cpu.into_iter().take(TOLD).map(|((_, pid, name), ticks)| Neighbour {
             name: name.clone(),
             pid: *pid,
+            watched: self.since.zip(self.until).map_or(Span::ZERO, |(since, until)| until - since),
             used: Span::from_ns(i64::try_from(*ticks).unwrap_or(i64::MAX).saturating_mul(tick)),
         });
         told.collect()

@@ -78,7 +78,7 @@ impl fmt::Display for StoreError {
                         f.write_str(": name a directory that you may write with --out")
                     }
                     io::ErrorKind::NotADirectory => {
-                        f.write_str(": results are a directory: name the one that holds summary.json")
+                        f.write_str(": results are a directory: name the one that the file is in")
                     }
                     _ => Ok(()),
                 }
