@@ -60,35 +60,6 @@ pub(super) fn surroundings(
         let check = Check::at_most(name, "ratio", Some(share), 0.0, thresholds.lost_invalid);
         verdict.check(check, || (format!("{lost} of {of}: {what}"), remedy.into()));
     }
-    for (shard, facts) in facts.shards.iter().enumerate() {
-        if let Some(silent) = facts.stuck {
-            let cpu = facts.cpu.map_or("its cpu".into(), |cpu| format!("cpu {cpu}"));
-            verdict.reason(Reason {
-                state: State::Invalid,
-                check: "shards_alive",
-                words: format!(
-                    "shard {shard} stopped beating and did not end: it had been silent for {} when the others reported; what it \
-                     counted is not here",
-                    say_span(silent)
-                ),
-                remedy: format!(
-                    "see what keeps its thread from {cpu} (a real-time process, a debugger, a frozen cgroup), or give it \
-                     another (--cpus); if nothing does, this is a defect of lowrho: please report it"
-                ),
-                shard: Some(shard),
-                badness: silent.as_s_f64(),
-            });
-        } else if let Some(why) = &facts.failed {
-            verdict.reason(Reason {
-                state: State::Invalid,
-                check: "shards_alive",
-                words: format!("shard {shard} ended early: {why}"),
-                remedy: "this is a defect of lowrho: please report it with these words".into(),
-                shard: Some(shard),
-                badness: 0.0,
-            });
-        }
-    }
     if facts.stamps == StampClass::User {
         verdict.caveats.push(
             "receive stamps are lowrho's own, made when it reads (--stamps user): every latency contains the client's own \

@@ -2,7 +2,7 @@
 //!
 //! It must not hold findings.
 
-use super::Slo;
+use super::{LostTurns, Slo};
 use crate::time::{Instant, Span, StampClass};
 
 /// The facts of a run.
@@ -120,4 +120,6 @@ pub struct ShardFacts {
     pub failed: Option<String>,
     /// For how long it had shown no sign of life when the run gave up waiting for it; what it counted is lost.
     pub stuck: Option<Span>,
+    /// Its silences of a second and more, as the watchdog saw them from outside; each is one turn of its pump.
+    pub silences: LostTurns,
 }

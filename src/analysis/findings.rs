@@ -6,7 +6,7 @@ use super::load::{load, throughput, window_length};
 use super::verdict::Verdict;
 use super::{
     Bias, Blame, BusyCourse, Distribution, Facts, HeldBack, Level, Load, NtpotSplit, OtherClients,
-    ServerState, ShardQueue, SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, examine,
+    ServerState, ShardQueue, SloFindings, StageFacts, Stolen, Thresholds, Throughput, Trend, alive, examine,
     hindrance,
 };
 use crate::record::{
@@ -133,6 +133,7 @@ impl Findings {
         let rows = total.load.due;
         examine::surroundings(&mut total.verdict, facts, jobs, rows, thresholds);
         hindrance::hindrances(&mut total.verdict, &total.shards, facts);
+        alive::shards_alive(&mut total.verdict, facts);
         let p99 = total.latency(Metric::Ttft).quantile(Level::P99).map(|quantile| quantile.value);
         let bound = total.bias.get(Metric::Ttft)[Level::P99.index()];
         let blame =

@@ -3,6 +3,7 @@
 //! Pure: it reads no row, no clock and no file, and formats nothing but the words of a reason. Definitions are those of
 //! `docs/METHOD.md`.
 
+mod alive;
 mod bias;
 mod binomial;
 mod blame;

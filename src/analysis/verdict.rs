@@ -157,6 +157,13 @@ impl Verdict {
         self.reasons.insert(place, reason);
     }
 
+    /// Adds a reason from which others can follow, before those that are as bad.
+    pub(super) fn cause(&mut self, reason: Reason) {
+        self.state = self.state.max(reason.state);
+        let place = self.reasons.partition_point(|other| other.state > reason.state);
+        self.reasons.insert(place, reason);
+    }
+
     /// The verdict on several stages. What ails some of them alike is told once, in the words of the worst; of each check the
     /// worst value is kept.
     pub(super) fn over<'a>(stages: impl Iterator<Item = &'a Self>) -> Self {

@@ -220,8 +220,10 @@ impl Audit {
         let mut pending = std::mem::take(&mut self.pending);
         // The order of arrival, not of harvest: what a queue with one server would have served first.
         pending.sort_unstable_by_key(|work| work.arrival);
-        if let Some(at) = at {
-            self.queues[at].spend(turn, since, !pending.is_empty());
+        match (at, turn.interrupted) {
+            (Some(at), _) => self.queues[at].spend(turn, since, !pending.is_empty()),
+            (None, Some(interruption)) => self.cut_off(interruption, since, turn.ended),
+            (None, None) => {}
         }
         let free_before = self.free_at;
         let bytes: u64 = pending.iter().map(|work| u64::from(work.bytes)).sum();
@@ -240,6 +242,15 @@ impl Audit {
         }
         pending.clear();
         self.pending = pending;
+    }
+
+    /// A turn was interrupted and ended when the window that it had begun in was over: what of it lies inside is told there.
+    fn cut_off(&mut self, interruption: Interruption, since: Instant, ended: Instant) {
+        let inside = |window: &Window| window.rest(since).filter(|rest| *rest <= ended - since);
+        let mut windows = self.windows.iter().enumerate();
+        if let Some((at, inside)) = windows.find_map(|(at, window)| Some((at, inside(window)?))) {
+            self.queues[at].cut_off(interruption, inside, (ended - since) - inside);
+        }
     }
 
     /// One step of Lindley's recursion: start = max(a, previous end, planned wake). `free_before` is when the virtual server

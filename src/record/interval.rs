@@ -56,3 +56,13 @@ impl Interval {
         }
     }
 }
+
+#[cfg(test)]
+impl Interval {
+    /// One in which these TTFTs were counted, in nanoseconds.
+    pub fn of_ttfts(ns: &[u64]) -> Self {
+        let mut interval = Self::default();
+        ns.iter().for_each(|ns| interval.histograms[0].record(*ns));
+        interval
+    }
+}

@@ -1,6 +1,6 @@
 //! The traffic of several shards as one stream in order of time.
 //!
-//! It must not wait for a shard that says nothing: what comes later than [`PATIENCE`] allows comes out of order.
+//! It must not wait for a shard that says nothing: what comes later than [`PATIENCE`] allows comes out of order, and is counted.
 
 use super::traffic::{Sighting, Traffic};
 use crate::time::{Instant, Span};
@@ -23,13 +23,27 @@ struct Given {
 pub struct Merge {
     shards: Vec<Given>,
     ready: Vec<(Instant, usize, Sighting)>,
+    /// All before this instant was handed out.
+    taken_until: Instant,
+    late: u64,
 }
 
 impl Merge {
     /// For so many shards, at least 1.
     #[must_use]
     pub fn new(shards: usize) -> Self {
-        Self { shards: (0..shards).map(|_| Given::default()).collect(), ready: Vec::new() }
+        Self {
+            shards: (0..shards).map(|_| Given::default()).collect(),
+            ready: Vec::new(),
+            taken_until: Instant::ZERO,
+            late: 0,
+        }
+    }
+
+    /// Sightings that were given when later ones of other shards had been handed out: these are out of order.
+    #[must_use]
+    pub const fn late(&self) -> u64 {
+        self.late
     }
 
     /// Some more of one shard's traffic.
@@ -37,6 +51,7 @@ impl Merge {
         let given = &mut self.shards[shard];
         for sighting in traffic.sightings() {
             given.latest = given.latest.max(sighting.at);
+            self.late += u64::from(given.latest < self.taken_until);
             given.waiting.push_back((given.latest, *sighting));
         }
         given.until = given.until.max(traffic.until());
@@ -56,6 +71,7 @@ impl Merge {
     }
 
     fn take_before(&mut self, until: Instant, mut each: impl FnMut(usize, &Sighting)) {
+        self.taken_until = self.taken_until.max(until);
         for (shard, given) in self.shards.iter_mut().enumerate() {
             let ready = given.waiting.partition_point(|(at, _)| *at < until);
             self.ready.extend(given.waiting.drain(..ready).map(|(at, sighting)| (at, shard, sighting)));
@@ -117,8 +133,9 @@ mod tests {
         let mut merge = Merge::new(2);
         merge.give(0, &traffic(&[second, second + 1], 3 * second));
         assert_eq!(taken(&mut merge), [(second, 0), (second + 1, 0)]);
+        assert_eq!(merge.late(), 0);
         merge.give(1, &traffic(&[7], 8));
-        assert_eq!(taken(&mut merge), [(7, 1)]);
+        assert_eq!((taken(&mut merge), merge.late()), (vec![(7, 1)], 1));
     }
 
     #[test]
@@ -146,6 +163,7 @@ mod tests {
             }
             merge.finish(|shard, sighting| got.push((sighting.at.as_ns(), shard)));
             prop_assert!(got.is_sorted_by_key(|(at, _)| *at));
+            prop_assert_eq!(merge.late(), 0);
             all.sort_unstable();
             got.sort_unstable();
             prop_assert_eq!(got, all);

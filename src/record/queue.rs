@@ -5,7 +5,7 @@
 use super::audit::{Served, Turn, WorkClass};
 use super::dispersion::{Bursts, Dispersion};
 use super::histogram::Histogram;
-use super::{Backwards, Cause, Switches};
+use super::{Backwards, Cause, Interruption, Switches};
 use crate::time::{Instant, Span};
 
 /// The jobs of one class, or the interrupted ones.
@@ -239,13 +239,7 @@ impl Queue {
         self.turns += 1;
         self.empty_turns += u64::from(!has_jobs);
         if let Some(interruption) = turn.interrupted {
-            let lost = match interruption.cause {
-                Cause::Preempted => &mut self.preempted,
-                Cause::OffCpu => &mut self.off_cpu,
-            };
-            lost.turns += 1;
-            lost.ns += ns(interruption.lost);
-            lost.longest = lost.longest.max(interruption.lost);
+            self.lose(interruption);
         }
         let spent = &mut self.spent;
         spent.wall_ns += ns(turn.ended - since);
@@ -258,5 +252,26 @@ impl Queue {
         } else {
             spent.empty_ns += at_work;
         }
+    }
+
+    /// Books what an interrupted turn had in this window, when it ended `outside` after it. When exactly it was interrupted is
+    /// not known: told is the least that it lost inside.
+    pub(super) fn cut_off(&mut self, interruption: Interruption, inside: Span, outside: Span) {
+        let lost = interruption.lost - outside;
+        if lost > Span::ZERO {
+            self.lose(Interruption { lost, ..interruption });
+            self.spent.wall_ns += i128::from(inside.as_ns());
+            self.spent.waiting_ns += i128::from(inside.as_ns());
+        }
+    }
+
+    fn lose(&mut self, interruption: Interruption) {
+        let lost = match interruption.cause {
+            Cause::Preempted => &mut self.preempted,
+            Cause::OffCpu => &mut self.off_cpu,
+        };
+        lost.turns += 1;
+        lost.ns += i128::from(interruption.lost.as_ns());
+        lost.longest = lost.longest.max(interruption.lost);
     }
 }

@@ -90,6 +90,13 @@ impl Window {
         at >= self.from && [self.until, self.cut].into_iter().flatten().all(|end| at < end)
     }
 
+    /// What is left of it from `at` on, where `at` lies inside and the end is known.
+    #[must_use]
+    pub fn rest(&self, at: Instant) -> Option<Span> {
+        let end = [self.until, self.cut].into_iter().flatten().min()?;
+        self.contains(at).then(|| end - at)
+    }
+
     /// Its length, where it is known beforehand.
     #[must_use]
     pub fn duration(&self) -> Option<Span> {
@@ -182,6 +189,7 @@ mod tests {
         let mut open = Window::of_requests(at(100), None, 0, 5);
         open.cut(at(200));
         assert!(open.contains(at(199)) && !open.contains(at(200)));
+        assert_eq!((open.rest(at(150)), open.rest(at(200))), (Some(Span::from_ns(50)), None));
         // One that begins later is empty.
         let mut later = Window::of_time(at(3_000), at(4_000));
         later.cut(at(2_000));

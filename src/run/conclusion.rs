@@ -4,7 +4,7 @@
 
 use super::fleet::Left;
 use super::histograms::Histograms;
-use super::imagination::Imagination;
+use super::imagination::{Imagination, Told};
 use super::surroundings::Seen;
 use super::target::Target;
 use super::{Interrupts, certificates, simulator};
@@ -119,7 +119,8 @@ impl Story<'_> {
         };
         let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds)
             .with_targets(&merged.targets, &facts);
-        if told.lost == 0 {
+        let untold = unimagined(&told);
+        if untold.is_none() {
             findings = findings.beside(&told.imagined);
         }
         let simulator = sim.and_then(|sim| simulator::end(sim, &mut failures));
@@ -134,7 +135,7 @@ impl Story<'_> {
         let was_cut = self.was_cut;
         let tls = certificates::told(self.plan, &merged.handshakes);
         let mut about = About { tls, ..self.about(ended, merged.about, merged.stamps, simulator) };
-        about.caveats.extend(unimagined(told.lost));
+        about.caveats.extend(untold);
         let summary = Summary::of(&findings, &merged.recorders, &facts, about);
         failures.extend(
             results
@@ -270,8 +271,8 @@ impl Merged {
         histograms: &Histograms,
         failures: &mut Vec<String>,
     ) {
-        let Left { number, cpu, outcome, silent } = left;
-        let mut facts = ShardFacts { cpu: Some(cpu), stuck: silent, ..ShardFacts::default() };
+        let Left { number, cpu, outcome, stuck, silences } = left;
+        let mut facts = ShardFacts { cpu: Some(cpu), stuck, silences, ..ShardFacts::default() };
         let mut about = AboutShard::default();
         let mut measured = None;
         match outcome {
@@ -359,10 +360,17 @@ fn ring_audit(counters: &Counters) -> RingAudit {
     }
 }
 
-fn unimagined(lost: u64) -> Option<String> {
-    (lost > 0).then(|| {
-        format!("what other clients would have said is not told: {lost} of the events did not reach the thread that plays them")
-    })
+/// Why what other clients would have said is not told, if it is not.
+fn unimagined(told: &Told) -> Option<String> {
+    let Told { lost, late, .. } = *told;
+    let why = match (lost, late) {
+        (0, 0) => return None,
+        (0, late) => format!(
+            "{late} of the events came from a shard that was silent, when those after them had been played"
+        ),
+        (lost, _) => format!("{lost} of the events did not reach the thread that plays them"),
+    };
+    Some(format!("what other clients would have said is not told: {why}"))
 }
 
 /// All servers together, as if they were one.

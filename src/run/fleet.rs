@@ -2,7 +2,9 @@
 //!
 //! It must not look at what they measured.
 
+use super::pulse::{Change, NOTICED, Pulse};
 use super::{Interrupts, RunError};
+use crate::analysis::LostTurns;
 use crate::clock;
 use crate::plan::Client;
 use crate::record::ShardGauge;
@@ -43,34 +45,8 @@ fn in_seconds(span: Span) -> Span {
 /// How far ahead a cut is set: shards look for orders at least every 10 ms.
 const NOTICE: Span = Span::from_ms(20);
 
-/// How long a shard may show no sign of life, or take to cancel what it has in flight: it is stuck, and the others report.
+/// How long a shard may show no sign of life, or take to cancel what it has in flight: then nobody waits for it, and the others report.
 const STUCK: Span = Span::from_s(10);
-
-/// Two looks at a shard are no further apart than this unless we were kept from looking ourselves: a guest that was paused
-/// for a minute has no stuck shard.
-const LOOKING: Span = Span::from_ms(100);
-
-/// The watchdog of one shard.
-#[derive(Clone, Debug)]
-struct Pulse {
-    beats: u64,
-    looked: Instant,
-    silent: Span,
-}
-
-impl Pulse {
-    const fn new(now: Instant) -> Self {
-        Self { beats: 0, looked: now, silent: Span::ZERO }
-    }
-
-    /// The shard has beaten so often by `now`; gives for how long it has been silent.
-    fn feel(&mut self, beats: u64, now: Instant) -> Span {
-        let since = (now - self.looked).min(LOOKING);
-        self.silent = if beats == self.beats { self.silent + since } else { Span::ZERO };
-        (self.beats, self.looked) = (beats, now);
-        self.silent
-    }
-}
 
 struct Member {
     number: u16,
@@ -79,8 +55,6 @@ struct Member {
     standing: Arc<Standing>,
     gauge: Arc<ShardGauge>,
     pulse: Pulse,
-    /// Said once that it is stuck.
-    told: bool,
 }
 
 impl Member {
@@ -88,9 +62,28 @@ impl Member {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Whether it has shown no sign of life for so long that nobody should wait for it.
-    fn is_stuck(&mut self, now: Instant, limit: Span) -> bool {
-        self.pulse.feel(self.gauge.beats(), now) > limit
+    /// Looks for a sign of life, and says when it has none, and when it has one again.
+    fn feel(&mut self, stuck_after: Span, progress: &Progress) {
+        if self.is_gone() {
+            return;
+        }
+        let shard = format_args!("shard {} on cpu {}", self.number, self.cpu);
+        match self.pulse.feel(self.gauge.beats(), clock::now()) {
+            None => {}
+            Some(Change::FellSilent) => progress.say(format!(
+                "{shard} has not beaten for {}: the others go on; from {} on nobody waits for it",
+                format_span(NOTICED),
+                format_span(stuck_after)
+            )),
+            Some(Change::BeatsAgain(silent)) => {
+                progress.say(format!("{shard} beats again, after {}", format_span(in_seconds(silent))));
+            }
+        }
+    }
+
+    /// Whether it has ended, or has shown no sign of life for so long that nobody should wait for it.
+    fn is_over(&self, stuck_after: Span) -> bool {
+        self.is_gone() || self.pulse.silent() >= stuck_after
     }
 }
 
@@ -111,7 +104,9 @@ pub struct Left {
     /// What it counted, unless it is stuck.
     pub outcome: Option<Outcome>,
     /// For how long it had shown no sign of life when the run gave up waiting for it.
-    pub silent: Option<Span>,
+    pub stuck: Option<Span>,
+    /// Its silences that were noticed.
+    pub silences: LostTurns,
 }
 
 impl Fleet {
@@ -145,7 +140,7 @@ impl Fleet {
             let handle = fleet.or_end(handle)?;
             let (pulse, shown) = (Pulse::new(clock::now()), gauge.clone());
             let handle = Some(handle);
-            fleet.members.push(Member { number, cpu, handle, standing, gauge: shown, pulse, told: false });
+            fleet.members.push(Member { number, cpu, handle, standing, gauge: shown, pulse });
             fleet.gauges.push(gauge);
         }
         while !fleet.members.iter().all(|member| member.standing.is_ready()) {
@@ -208,7 +203,8 @@ impl Fleet {
                     format_span(limit)
                 ));
                 self.orders.control.cut_at(clock::now() + NOTICE);
-                self.give_up(limit, interrupts);
+                // Interrupted once: what is in flight may end; twice: it may not.
+                self.drain(limit, progress, || interrupts.count() >= 2);
                 break;
             }
             let now = clock::now();
@@ -218,45 +214,42 @@ impl Fleet {
                 self.orders.control.cut_at(now + NOTICE);
                 break;
             }
-            let mut waited_for = 0;
-            for member in &mut self.members {
-                let stuck = now >= start && !member.is_gone() && member.is_stuck(now, self.stuck_after);
-                if stuck && !member.told {
-                    member.told = true;
-                    progress.say(format!(
-                        "shard {} on cpu {} has not beaten for {}: the others go on",
-                        member.number,
-                        member.cpu,
-                        format_span(in_seconds(member.pulse.silent))
-                    ));
-                }
-                let done = stuck || member.is_gone() || member.standing.is_measured_over();
-                waited_for += usize::from(!done);
+            // Before the start nobody beats.
+            if now >= start {
+                self.feel(progress);
             }
-            if waited_for == 0 && now >= window_end {
-                self.drain(GRACE, interrupts, u8::MAX);
+            let is_done =
+                |member: &Member| member.is_over(self.stuck_after) || member.standing.is_measured_over();
+            if now >= window_end && self.members.iter().all(is_done) {
+                self.drain(GRACE, progress, || interrupts.count() > 0);
                 break;
             }
         }
         self.orders.control.give(Order::Abandon);
-        self.wait_until(clock::now() + self.stuck_after, || false);
+        let patience = self.stuck_after;
+        if interrupts.count() > 0 {
+            // Whoever interrupts will not wait for a shard that is silent already.
+            self.stuck_after = self.stuck_after.min(NOTICED);
+        }
+        self.wait_until(clock::now() + patience, progress, || false);
         (self.members.iter_mut().map(join).collect(), was_cut)
     }
 
-    /// Interrupted once: what is in flight may end; twice: it may not.
-    fn give_up(&self, limit: Span, interrupts: &Interrupts) {
-        self.drain(limit, interrupts, 2);
-    }
-
-    fn drain(&self, limit: Span, interrupts: &Interrupts, patience: u8) {
+    fn drain(&mut self, limit: Span, progress: &Progress, stop: impl FnMut() -> bool) {
         self.orders.control.give(Order::Drain);
-        self.wait_until(clock::now() + limit, || interrupts.count() >= patience);
+        self.wait_until(clock::now() + limit, progress, stop);
     }
 
-    fn wait_until(&self, until: Instant, mut stop: impl FnMut() -> bool) {
-        while !self.all_gone() && clock::now() < until && !stop() {
+    fn wait_until(&mut self, until: Instant, progress: &Progress, mut stop: impl FnMut() -> bool) {
+        let is_over = |fleet: &Self| fleet.members.iter().all(|member| member.is_over(fleet.stuck_after));
+        while !is_over(self) && clock::now() < until && !stop() {
             clock::sleep(LOOK);
+            self.feel(progress);
         }
+    }
+
+    fn feel(&mut self, progress: &Progress) {
+        self.members.iter_mut().for_each(|member| member.feel(self.stuck_after, progress));
     }
 
     fn all_gone(&self) -> bool {
@@ -283,10 +276,10 @@ fn load_end(orders: &Orders, start: Instant) -> Instant {
 fn join(member: &mut Member) -> Left {
     let (number, cpu) = (member.number, member.cpu);
     let handle = member.handle.take_if(|handle| handle.is_finished());
-    let silent = handle.is_none().then(|| member.pulse.feel(member.gauge.beats(), clock::now()));
+    let stuck = handle.is_none().then(|| member.pulse.silent());
     // A thread that panicked outside its own net left nothing; so did one that is stuck.
     let outcome = handle.and_then(|handle| handle.join().ok()).and_then(Result::ok);
-    Left { number, cpu, outcome, silent }
+    Left { number, cpu, outcome, stuck, silences: member.pulse.silences() }
 }
 
 fn failure(member: &mut Member) -> RunError {
@@ -312,19 +305,6 @@ mod tests {
     use crate::sim::{Sim, SimConfig};
     use crate::watch::Show;
     use crossbeam_channel::{Receiver, Sender, bounded};
-
-    fn at_ms(ms: u64) -> Instant {
-        Instant::from_ns(ms * 1_000_000)
-    }
-
-    #[test]
-    fn a_shard_is_silent_for_as_long_as_it_was_watched_and_did_not_beat() {
-        let mut pulse = Pulse::new(at_ms(0));
-        assert_eq!(pulse.feel(7, at_ms(5)), Span::ZERO);
-        assert_eq!(pulse.feel(7, at_ms(10)), Span::from_ms(5));
-        assert_eq!(pulse.feel(7, at_ms(60_010)), Span::from_ms(105), "nobody looked for a minute");
-        assert_eq!(pulse.feel(8, at_ms(60_015)), Span::ZERO);
-    }
 
     /// A run of two shards on one CPU, one second long.
     fn two_shards(address: std::net::SocketAddr) -> Arc<Orders> {
@@ -367,28 +347,54 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_shard_that_stops_beating_is_given_up_and_the_other_reports() {
+    /// What is left of two shards of which the second stops beating after a second, until `gate` is opened; nobody waits for
+    /// it for longer than `stuck_after`.
+    fn left(gate: Receiver<()>, stuck_after: Span) -> [Left; 2] {
         let sim = Sim::start(&SimConfig::default()).unwrap();
         let orders = two_shards(sim.address());
         let interrupts = Interrupts::default();
-        let (open, gate): (Sender<()>, Receiver<()>) = bounded(0);
         let cpu = crate::host::read().cpus[0];
         let client = Client { cpus: vec![cpu, cpu], ..Client::default() };
         let mut fleet = Fleet::start(orders, &client, sinks(gate), &interrupts).unwrap();
-        fleet.stuck_after = Span::from_s(1);
+        fleet.stuck_after = stuck_after;
         let start = fleet.begin();
         let gauges = fleet.gauges().to_vec();
         let progress = Progress::start(gauges, start, None, Show::Quiet, std::io::sink()).unwrap();
         let (left, _) = fleet.conduct(start, &interrupts, &progress, &|_, _| false);
-        drop(open);
-        let [well, stuck] = left.as_slice() else { panic!("two shards were started") };
-        let measured = well.outcome.as_ref().and_then(|outcome| outcome.measured.as_ref());
-        let completed = measured.unwrap().recorders[0].stages()[0].population.completed;
-        assert!(completed > 0 && well.silent.is_none(), "{completed} requests");
-        assert!(stuck.outcome.is_none());
-        assert!(stuck.silent.is_some_and(|silent| silent >= Span::from_s(1)), "{:?}", stuck.silent);
         drop(progress);
         drop(sim.join());
+        left.try_into().unwrap_or_else(|_| panic!("two shards were started"))
+    }
+
+    fn completed(left: &Left) -> u64 {
+        let measured = left.outcome.as_ref().and_then(|outcome| outcome.measured.as_ref());
+        measured.unwrap().recorders[0].stages()[0].population.completed
+    }
+
+    #[test]
+    fn a_shard_that_stops_beating_is_given_up_and_the_other_reports() {
+        let (open, gate): (Sender<()>, Receiver<()>) = bounded(0);
+        let [well, stuck] = left(gate, Span::from_s(1));
+        drop(open);
+        assert!(completed(&well) > 0 && well.stuck.is_none() && well.silences.turns == 0);
+        assert!(stuck.outcome.is_none());
+        let silent = stuck.stuck.unwrap();
+        // Neither the time for unmeasured requests nor that for cancelling them was waited for on top.
+        assert!((Span::from_s(1)..Span::from_s(2)).contains(&silent), "{silent:?}");
+    }
+
+    #[test]
+    fn a_shard_that_beats_again_reports_too_and_its_silence_is_remembered() {
+        let (open, gate): (Sender<()>, Receiver<()>) = bounded(0);
+        let opener = std::thread::spawn(move || {
+            clock::sleep(Span::from_s(4));
+            drop(open);
+        });
+        let [well, late] = left(gate, STUCK);
+        opener.join().unwrap();
+        assert!(completed(&well) > 0 && completed(&late) > 0);
+        assert!(late.stuck.is_none() && well.silences.turns == 0);
+        let LostTurns { turns, lost, longest } = late.silences;
+        assert!(turns == 1 && lost == longest && lost >= NOTICED, "{:?}", late.silences);
     }
 }

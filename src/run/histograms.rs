@@ -1,7 +1,7 @@
 //! The thread that writes `histograms.hlog`: it tells each shard's intervals from what the shard has counted up to the end of each,
 //! adds them up, and writes each when all have given it.
 //!
-//! It must not make a shard wait.
+//! It must not make a shard wait, nor wait for one that is silent.
 
 use crate::record::Interval;
 use crate::shard::{INTERVAL, IntervalSink};
@@ -10,6 +10,10 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::collections::BTreeMap;
 use std::io;
 use std::thread::{Builder, JoinHandle};
+
+/// So many intervals a shard may be behind another: then the log goes on without it, and what it tells later stands in the first
+/// one that is not written yet.
+const PATIENCE: u32 = 2;
 
 /// Where the shards' intervals wait: one message a second and shard, which the disk has not taken yet.
 pub struct Intervals {
@@ -77,52 +81,119 @@ impl Histograms {
     }
 }
 
-fn collect(mut log: HistogramLog, shards: usize, taken: &Receiver<Message>) -> Result<(), StoreError> {
-    let mut open: BTreeMap<u32, (usize, Interval)> = BTreeMap::new();
-    let mut before: BTreeMap<u16, Interval> = BTreeMap::new();
-    let mut failed = Ok(());
-    for Counted { shard, nth, so_far } in taken.iter().map_while(|message| message) {
-        let before = before.entry(shard).or_default();
-        let (count, sum) = open.entry(nth).or_default();
-        *count += 1;
-        sum.merge(&so_far.without(before));
-        *before = so_far;
-        // In order: an interval is written when all shards have given it and all before it are written.
-        while let Some(entry) = open.first_entry().filter(|entry| entry.get().0 == shards) {
-            let (nth, (_, interval)) = entry.remove_entry();
-            failed = failed.and_then(|()| write(&mut log, nth, &interval));
-        }
+fn collect(log: HistogramLog, shards: usize, taken: &Receiver<Message>) -> Result<(), StoreError> {
+    let mut collector =
+        Collector { log, shards, open: BTreeMap::new(), before: BTreeMap::new(), next: 0, failed: Ok(()) };
+    for counted in taken.iter().map_while(|message| message) {
+        collector.add(counted);
     }
-    open.into_iter()
-        .fold(failed, |failed, (nth, (_, interval))| failed.and_then(|()| write(&mut log, nth, &interval)))
+    while collector.open.first_key_value().is_some() {
+        collector.write_first();
+    }
+    collector.failed
 }
 
-fn write(log: &mut HistogramLog, nth: u32, interval: &Interval) -> Result<(), StoreError> {
-    log.append(
-        INTERVAL * i64::from(nth),
-        INTERVAL,
-        interval.histograms().filter(|(_, values)| values.count() > 0),
-    )
+struct Collector {
+    log: HistogramLog,
+    shards: usize,
+    /// The intervals that are not written, with the number of shards that have given them.
+    open: BTreeMap<u32, (usize, Interval)>,
+    /// What each shard had counted when it gave one last.
+    before: BTreeMap<u16, Interval>,
+    /// All before this one are written.
+    next: u32,
+    failed: Result<(), StoreError>,
+}
+
+impl Collector {
+    fn add(&mut self, Counted { shard, nth, so_far }: Counted) {
+        let before = self.before.entry(shard).or_default();
+        let (count, sum) = self.open.entry(nth.max(self.next)).or_default();
+        *count += usize::from(nth >= self.next);
+        sum.merge(&so_far.without(before));
+        *before = so_far;
+        // In order: an interval is written when all shards have given it, or nobody waits any more, and all before it are written.
+        while let Some((&first, &(count, _))) = self.open.first_key_value()
+            && (count == self.shards || first + PATIENCE <= nth)
+        {
+            self.write_first();
+        }
+    }
+
+    fn write_first(&mut self) {
+        let Some((nth, (_, interval))) = self.open.pop_first() else { return };
+        self.next = nth + 1;
+        if self.failed.is_ok() {
+            self.failed = self.log.append(
+                INTERVAL * i64::from(nth),
+                INTERVAL,
+                interval.histograms().filter(|(_, values)| values.count() > 0),
+            );
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock;
+    use crate::record::Metric;
     use crate::store::Results;
+    use crate::time::Span;
+
+    /// The log that two shards fill, and how many TTFTs are in it.
+    fn logged(
+        name: &str,
+        fill: impl FnOnce(&Histograms, [IntervalSink; 2], &dyn Fn() -> String),
+    ) -> (String, u64) {
+        let dir = std::env::temp_dir().join(format!("lowrho-histograms-{name}-{}", std::process::id()));
+        let results = Results::create(&dir).unwrap();
+        let text = || std::fs::read_to_string(dir.join("histograms.hlog")).unwrap();
+        let intervals = Intervals::new();
+        let sinks = [intervals.sink(0), intervals.sink(1)];
+        let histograms = intervals.collect(results.start_histograms(0).unwrap(), 2).unwrap();
+        fill(&histograms, sinks, &text);
+        histograms.finish().unwrap();
+        let logged = (text(), results.read_histograms().unwrap()[&Metric::Ttft].count());
+        std::fs::remove_dir_all(dir).unwrap();
+        logged
+    }
+
+    /// The seconds that have TTFTs.
+    fn seconds(log: &str) -> Vec<&str> {
+        log.lines().filter_map(|line| line.strip_prefix("Tag=ttft,")?.split(',').next()).collect()
+    }
 
     #[test]
     fn a_shard_that_is_stuck_does_not_keep_the_log_open() {
-        let dir = std::env::temp_dir().join(format!("lowrho-histograms-{}", std::process::id()));
-        let results = Results::create(&dir).unwrap();
-        let intervals = Intervals::new();
-        let (mut well, stuck) = (intervals.sink(0), intervals.sink(1));
-        let log = results.start_histograms(0).unwrap();
-        let histograms = intervals.collect(log, 2).unwrap();
-        well(0, Interval::default());
-        histograms.last(0, (1, Interval::default()));
-        // It would hang here for as long as the stuck shard has its end.
-        histograms.finish().unwrap();
+        // `finish` would hang for as long as it has its end.
+        let mut stuck = None;
+        let (log, count) = logged("stuck", |histograms, [mut well, sink], _| {
+            stuck = Some(sink);
+            well(0, Interval::of_ttfts(&[7]));
+            histograms.last(0, (1, Interval::of_ttfts(&[7, 8])));
+        });
         drop(stuck);
-        std::fs::remove_dir_all(dir).unwrap();
+        assert_eq!((seconds(&log), count), (vec!["0.000", "1.000"], 2));
+    }
+
+    #[test]
+    fn a_shard_that_is_silent_holds_the_others_back_for_two_seconds_and_what_it_tells_later_is_not_lost() {
+        let (log, count) = logged("silent", |histograms, [mut well, mut silent], text| {
+            silent(0, Interval::of_ttfts(&[5]));
+            well(0, Interval::of_ttfts(&[1]));
+            well(1, Interval::of_ttfts(&[1, 2]));
+            well(2, Interval::of_ttfts(&[1, 2, 3]));
+            well(3, Interval::of_ttfts(&[1, 2, 3, 4]));
+            let until = clock::now() + Span::from_s(60);
+            while seconds(&text()) != ["0.000", "1.000"] {
+                assert!(clock::now() < until, "{}", text());
+                clock::sleep(Span::from_ms(5));
+            }
+            silent(1, Interval::of_ttfts(&[5, 6, 7]));
+            histograms.last(1, (4, Interval::of_ttfts(&[5, 6, 7])));
+        });
+        assert_eq!(seconds(&log), ["0.000", "1.000", "2.000", "3.000"]);
+        assert_eq!(count, 7);
     }
 }

@@ -81,7 +81,7 @@ impl Traffics {
 /// The thread at work.
 pub struct Imagination {
     running: Sender<()>,
-    thread: JoinHandle<Imagined>,
+    thread: JoinHandle<(Imagined, u64)>,
     lost: Arc<AtomicU64>,
 }
 
@@ -91,6 +91,8 @@ pub struct Told {
     pub imagined: Imagined,
     /// Sightings that did not reach it: then the clients have not had the user's traffic.
     pub lost: u64,
+    /// Those that reached it when later ones had been played: then they have not had it in its order.
+    pub late: u64,
 }
 
 impl Imagination {
@@ -98,12 +100,12 @@ impl Imagination {
     pub fn finish(self) -> Told {
         let Self { running, thread, lost } = self;
         drop(running);
-        let imagined = thread.join().expect("the imagining thread does not panic");
-        Told { imagined, lost: lost.load(Relaxed) }
+        let (imagined, late) = thread.join().expect("the imagining thread does not panic");
+        Told { imagined, lost: lost.load(Relaxed), late }
     }
 }
 
-fn play(mut imagined: Imagined, ways: &[Way], end: &Receiver<()>) -> Imagined {
+fn play(mut imagined: Imagined, ways: &[Way], end: &Receiver<()>) -> (Imagined, u64) {
     let mut merge = Merge::new(ways.len());
     while end.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
         collect(ways, &mut merge);
@@ -111,7 +113,7 @@ fn play(mut imagined: Imagined, ways: &[Way], end: &Receiver<()>) -> Imagined {
     }
     collect(ways, &mut merge);
     merge.finish(|shard, sighting| imagined.see(shard, sighting));
-    imagined
+    (imagined, merge.late())
 }
 
 fn collect(ways: &[Way], merge: &mut Merge) {

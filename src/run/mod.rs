@@ -17,6 +17,7 @@ mod imagination;
 mod interrupt;
 mod off_core;
 mod probe;
+mod pulse;
 mod simulator;
 mod surroundings;
 mod sweep;

@@ -409,6 +409,35 @@ fn planted_interruptions_are_found_with_their_cause_and_length_and_nothing_else_
 }
 
 #[test]
+fn a_shard_that_was_stopped_beyond_its_window_was_stopped_in_it() {
+    let at = |ms| START + Span::from_ms(ms);
+    let mut audit = Audit::new(&[Window::of_time(START, at(1_000))]);
+    let mut turn = |entered, ended, lost_ms| {
+        let lost = Span::from_ms(lost_ms);
+        let interrupted = (lost_ms > 0).then_some(Interruption { cause: Cause::OffCpu, lost });
+        audit.turn(&Turn {
+            entered: at(entered),
+            planned_wake: at(entered),
+            latest_wake: at(entered + 10),
+            harvested: at(ended),
+            ended: at(ended),
+            kernel: Span::ZERO,
+            cpu: Span::ZERO,
+            interrupted,
+            polled: false,
+        });
+    };
+    turn(0, 400, 0);
+    // From 0.4 s of a window of one second to 3 s: 0.6 s of it inside, of which 10 ms were slept on purpose, here or there.
+    turn(400, 3_000, 2_590);
+    turn(3_000, 4_000, 990);
+    let told = found(&audit);
+    assert_eq!((told.off_cpu.turns, told.off_cpu.lost), (1, Span::from_ms(590)));
+    assert_eq!(told.wall, Span::from_s(1));
+    assert_eq!(told.rho_busy, Some(0.0));
+}
+
+#[test]
 fn an_undisturbed_shard_was_never_interrupted() {
     let queue = disturbed(10_000, |_| Planted::Nothing);
     assert_eq!((queue.preempted.turns, queue.off_cpu.turns, queue.interruptions), (0, 0, 0));
