@@ -2,7 +2,7 @@
 //!
 //! It must not hold findings.
 
-use super::{LostTurns, Slo};
+use super::Slo;
 use crate::time::{Instant, Span, StampClass};
 
 /// The facts of a run.
@@ -116,10 +116,28 @@ pub struct ShardFacts {
     pub queue_overflows: u64,
     /// Rows that the writer's full queue refused.
     pub rows_dropped: u64,
-    /// Why the shard ended early, if it did.
+    /// Why it failed, if it did.
     pub failed: Option<String>,
     /// For how long it had shown no sign of life when the run gave up waiting for it; what it counted is lost.
     pub stuck: Option<Span>,
-    /// Its silences of a second and more, as the watchdog saw them from outside; each is one turn of its pump.
-    pub silences: LostTurns,
+    /// When it showed no sign of life while something was measured.
+    pub missed_beats: MissedBeats,
+}
+
+impl ShardFacts {
+    /// Its CPU, in words.
+    pub(super) fn say_cpu(&self) -> String {
+        self.cpu.map_or("its cpu".into(), |cpu| format!("cpu {cpu}"))
+    }
+}
+
+/// Silences of a shard of a second and more, as its watchdog saw them from outside.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct MissedBeats {
+    /// How many.
+    pub times: u64,
+    /// How long they were together.
+    pub total: Span,
+    /// How long the longest was.
+    pub longest: Span,
 }

@@ -133,7 +133,7 @@ impl Findings {
         let rows = total.load.due;
         examine::surroundings(&mut total.verdict, facts, jobs, rows, thresholds);
         hindrance::hindrances(&mut total.verdict, &total.shards, facts);
-        alive::shards_alive(&mut total.verdict, facts);
+        alive::shards_alive(&mut total.verdict, facts, total.length, thresholds);
         let p99 = total.latency(Metric::Ttft).quantile(Level::P99).map(|quantile| quantile.value);
         let bound = total.bias.get(Metric::Ttft)[Level::P99.index()];
         let blame =

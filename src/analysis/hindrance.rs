@@ -3,7 +3,7 @@
 //! It must not judge by itself: where the client kept within its bounds these are notes, where it did not they are why.
 
 use super::verdict::{Reason, State, Verdict};
-use super::words::{say_share, say_span};
+use super::words::{say_share, say_span, say_times};
 use super::{Facts, LostTurns, Neighbour, ShardFacts, ShardQueue};
 use crate::time::Span;
 
@@ -18,8 +18,7 @@ const WORTH_NAMING: f64 = 0.005;
 
 /// Adds what interrupted the shards, and what the host did to the network, to the verdict on all stages.
 pub(super) fn hindrances(verdict: &mut Verdict, shards: &[ShardQueue], facts: &Facts) {
-    let harm = verdict.checks.iter().filter(|check| HARMED.contains(&check.name)).map(|check| check.state);
-    let harm = harm.max().unwrap_or(State::Valid);
+    let harm = verdict.worst_of(&HARMED);
     for (number, (queue, facts)) in shards.iter().zip(&facts.shards).enumerate() {
         for (lost, words, remedy) in interruptions(number, queue, facts) {
             if harm > State::Valid {
@@ -55,7 +54,7 @@ pub(super) fn hindrances(verdict: &mut Verdict, shards: &[ShardQueue], facts: &F
 /// Time lost, words and remedy for each way in which a shard was interrupted.
 fn interruptions(number: usize, queue: &ShardQueue, facts: &ShardFacts) -> Vec<(Span, String, String)> {
     let worth = |lost: &LostTurns| lost.lost.as_s_f64() > WORTH_A_WORD * queue.wall.as_s_f64();
-    let cpu = facts.cpu.map_or("its cpu".into(), |cpu| format!("cpu {cpu}"));
+    let cpu = facts.say_cpu();
     let mut said = Vec::new();
     if worth(&queue.preempted) {
         let shared = neighbours(&facts.neighbours);
@@ -108,10 +107,8 @@ fn off_cpu(cpu: &str, steal: Option<Span>, lost: Span) -> (String, &'static str)
     }
 }
 
-/// `41 ms (12 times, 9.8 ms at most)`.
 fn amount(lost: &LostTurns) -> String {
-    let times = if lost.turns == 1 { "once".into() } else { format!("{} times", lost.turns) };
-    format!("{} ({times}, {} at most)", say_span(lost.lost), say_span(lost.longest))
+    say_times(lost.lost, lost.turns, lost.longest)
 }
 
 /// `nginx (pid 71, 12 % of the time) and cc1 (pid 90, 3 %)`: those that used most, three at the most.

@@ -37,7 +37,7 @@ pub use blame::Blame;
 pub use busy::BusyCourse;
 pub use course::{Course, Moment};
 pub use distribution::{Distribution, Tail};
-pub use facts::{Facts, HostFacts, Neighbour, ShardFacts, StageFacts, Stolen, TcpFacts};
+pub use facts::{Facts, HostFacts, MissedBeats, Neighbour, ShardFacts, StageFacts, Stolen, TcpFacts};
 pub use findings::{Findings, StageFindings};
 pub use imagined::{ImaginedClient, Latencies, OtherClients, Quantiles};
 pub use level::Level;

@@ -157,6 +157,12 @@ impl Verdict {
         self.reasons.insert(place, reason);
     }
 
+    /// The worst that these checks came to; valid where there are none.
+    pub(super) fn worst_of(&self, names: &[&str]) -> State {
+        let named = self.checks.iter().filter(|check| names.contains(&check.name));
+        named.map(|check| check.state).max().unwrap_or(State::Valid)
+    }
+
     /// Adds a reason from which others can follow, before those that are as bad.
     pub(super) fn cause(&mut self, reason: Reason) {
         self.state = self.state.max(reason.state);

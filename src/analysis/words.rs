@@ -16,6 +16,12 @@ pub(super) fn say_span(span: Span) -> String {
     format!("{} {unit}", say_number(value))
 }
 
+/// `41 ms (12 times, 9.8 ms at most)`.
+pub(super) fn say_times(total: Span, times: u64, longest: Span) -> String {
+    let often = if times == 1 { "once".into() } else { format!("{times} times") };
+    format!("{} ({often}, {} at most)", say_span(total), say_span(longest))
+}
+
 /// `63 %`, `0.12 %`.
 pub(super) fn say_share(share: f64) -> String {
     format!("{} %", say_number(share * 100.0))
@@ -43,6 +49,11 @@ mod tests {
         assert_eq!(say_span(Span::from_ns(850_000)), "850 us");
         assert_eq!(say_span(Span::from_s(2)), "2 s");
         assert_eq!(say_span(Span::from_ns(-7)), "-7 ns");
+        assert_eq!(
+            say_times(Span::from_ms(41), 12, Span::from_us(9_800)),
+            "41 ms (12 times, 9.8 ms at most)"
+        );
+        assert_eq!(say_times(Span::from_s(4), 1, Span::from_s(4)), "4 s (once, 4 s at most)");
         assert_eq!(say_share(0.63), "63 %");
         assert_eq!(say_share(0.001_2), "0.12 %");
         assert_eq!(say_number(31.0), "31");

@@ -141,7 +141,7 @@ impl Audit {
         Self { busy: BusyTime::new(start), ..self }
     }
 
-    /// The run was cut short at `at`: turns that end later are not counted.
+    /// The run was cut short at `at`: turns that end later are not counted, but for what an interrupted one had before.
     pub fn cut(&mut self, at: Instant) {
         self.windows.iter_mut().for_each(|window| window.cut(at));
     }
@@ -221,8 +221,11 @@ impl Audit {
         // The order of arrival, not of harvest: what a queue with one server would have served first.
         pending.sort_unstable_by_key(|work| work.arrival);
         match (at, turn.interrupted) {
-            (Some(at), _) => self.queues[at].spend(turn, since, !pending.is_empty()),
-            (None, Some(interruption)) => self.cut_off(interruption, since, turn.ended),
+            (Some(at), _) if self.windows[at].contains(since) => {
+                self.queues[at].spend(turn, since, !pending.is_empty());
+            }
+            (_, Some(interruption)) => self.spread(turn, interruption, since, !pending.is_empty()),
+            (Some(at), None) => self.queues[at].spend(turn, since, !pending.is_empty()),
             (None, None) => {}
         }
         let free_before = self.free_at;
@@ -244,12 +247,17 @@ impl Audit {
         self.pending = pending;
     }
 
-    /// A turn was interrupted and ended when the window that it had begun in was over: what of it lies inside is told there.
-    fn cut_off(&mut self, interruption: Interruption, since: Instant, ended: Instant) {
-        let inside = |window: &Window| window.rest(since).filter(|rest| *rest <= ended - since);
-        let mut windows = self.windows.iter().enumerate();
-        if let Some((at, inside)) = windows.find_map(|(at, window)| Some((at, inside(window)?))) {
-            self.queues[at].cut_off(interruption, inside, (ended - since) - inside);
+    /// An interrupted turn can be longer than a window: each has its part of it.
+    fn spread(&mut self, turn: &Turn, interruption: Interruption, since: Instant, has_jobs: bool) {
+        let whole = turn.ended - since;
+        for (window, queue) in self.windows.iter().zip(&mut self.queues) {
+            let inside = window.overlap(since, turn.ended);
+            if inside > Span::ZERO {
+                // When exactly it was interrupted is not known: told is the least that it lost inside.
+                let lost = (interruption.lost - (whole - inside)).max(Span::ZERO);
+                let handling = window.overlap(turn.harvested, turn.ended);
+                queue.share(Interruption { lost, ..interruption }, inside, handling, has_jobs);
+            }
         }
     }
 

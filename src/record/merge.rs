@@ -23,8 +23,8 @@ struct Given {
 pub struct Merge {
     shards: Vec<Given>,
     ready: Vec<(Instant, usize, Sighting)>,
-    /// All before this instant was handed out.
-    taken_until: Instant,
+    /// So far others were handed out without waiting for the slowest shard.
+    unwaited_until: Instant,
     late: u64,
 }
 
@@ -35,12 +35,12 @@ impl Merge {
         Self {
             shards: (0..shards).map(|_| Given::default()).collect(),
             ready: Vec::new(),
-            taken_until: Instant::ZERO,
+            unwaited_until: Instant::ZERO,
             late: 0,
         }
     }
 
-    /// Sightings that were given when later ones of other shards had been handed out: these are out of order.
+    /// Sightings that nobody had waited for: later ones of other shards had been handed out when they were given.
     #[must_use]
     pub const fn late(&self) -> u64 {
         self.late
@@ -51,7 +51,7 @@ impl Merge {
         let given = &mut self.shards[shard];
         for sighting in traffic.sightings() {
             given.latest = given.latest.max(sighting.at);
-            self.late += u64::from(given.latest < self.taken_until);
+            self.late += u64::from(given.latest < self.unwaited_until);
             given.waiting.push_back((given.latest, *sighting));
         }
         given.until = given.until.max(traffic.until());
@@ -62,6 +62,9 @@ impl Merge {
         let until = || self.shards.iter().map(|given| given.until);
         let (slowest, fastest) = (until().min(), until().filter(|until| *until < Instant::NEVER).max());
         let impatient = fastest.filter(|at| *at > Instant::ZERO + PATIENCE).map(|at| at - PATIENCE);
+        if impatient > slowest {
+            self.unwaited_until = self.unwaited_until.max(impatient.unwrap_or(Instant::ZERO));
+        }
         self.take_before(slowest.max(impatient).unwrap_or(Instant::ZERO), each);
     }
 
@@ -71,7 +74,6 @@ impl Merge {
     }
 
     fn take_before(&mut self, until: Instant, mut each: impl FnMut(usize, &Sighting)) {
-        self.taken_until = self.taken_until.max(until);
         for (shard, given) in self.shards.iter_mut().enumerate() {
             let ready = given.waiting.partition_point(|(at, _)| *at < until);
             self.ready.extend(given.waiting.drain(..ready).map(|(at, sighting)| (at, shard, sighting)));
@@ -136,6 +138,15 @@ mod tests {
         assert_eq!(merge.late(), 0);
         merge.give(1, &traffic(&[7], 8));
         assert_eq!((taken(&mut merge), merge.late()), (vec![(7, 1)], 1));
+    }
+
+    #[test]
+    fn a_read_that_was_stamped_before_the_turn_ahead_of_it_ended_is_not_late() {
+        let mut merge = Merge::new(1);
+        merge.give(0, &traffic(&[5], 10));
+        assert_eq!(taken(&mut merge), [(5, 0)]);
+        merge.give(0, &traffic(&[9], 20));
+        assert_eq!((taken(&mut merge), merge.late()), (vec![(9, 0)], 0));
     }
 
     #[test]

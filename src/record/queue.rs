@@ -254,14 +254,19 @@ impl Queue {
         }
     }
 
-    /// Books what an interrupted turn had in this window, when it ended `outside` after it. When exactly it was interrupted is
-    /// not known: told is the least that it lost inside.
-    pub(super) fn cut_off(&mut self, interruption: Interruption, inside: Span, outside: Span) {
-        let lost = interruption.lost - outside;
-        if lost > Span::ZERO {
-            self.lose(Interruption { lost, ..interruption });
-            self.spent.wall_ns += i128::from(inside.as_ns());
-            self.spent.waiting_ns += i128::from(inside.as_ns());
+    /// Books a part of an interrupted turn: it was `inside`, of which it was `handling` for so long.
+    pub(super) fn share(&mut self, interruption: Interruption, inside: Span, handling: Span, has_jobs: bool) {
+        if interruption.lost > Span::ZERO {
+            self.lose(interruption);
+        }
+        let ns = |span: Span| i128::from(span.as_ns());
+        let spent = &mut self.spent;
+        spent.wall_ns += ns(inside);
+        spent.waiting_ns += ns(inside - handling);
+        if has_jobs {
+            spent.jobs_ns += ns(handling);
+        } else {
+            spent.empty_ns += ns(handling);
         }
     }
 

@@ -90,11 +90,11 @@ impl Window {
         at >= self.from && [self.until, self.cut].into_iter().flatten().all(|end| at < end)
     }
 
-    /// What is left of it from `at` on, where `at` lies inside and the end is known.
+    /// How much of [begun, over) lies inside.
     #[must_use]
-    pub fn rest(&self, at: Instant) -> Option<Span> {
-        let end = [self.until, self.cut].into_iter().flatten().min()?;
-        self.contains(at).then(|| end - at)
+    pub fn overlap(&self, begun: Instant, over: Instant) -> Span {
+        let end = [self.until, self.cut].into_iter().flatten().fold(over, Instant::min);
+        (end - begun.max(self.from)).max(Span::ZERO)
     }
 
     /// Its length, where it is known beforehand.
@@ -189,7 +189,11 @@ mod tests {
         let mut open = Window::of_requests(at(100), None, 0, 5);
         open.cut(at(200));
         assert!(open.contains(at(199)) && !open.contains(at(200)));
-        assert_eq!((open.rest(at(150)), open.rest(at(200))), (Some(Span::from_ns(50)), None));
+        let overlap = |begun, over| open.overlap(at(begun), at(over)).as_ns();
+        assert_eq!(
+            (overlap(0, 150), overlap(150, 900), overlap(0, 900), overlap(0, 90), overlap(200, 900)),
+            (50, 50, 100, 0, 0)
+        );
         // One that begins later is empty.
         let mut later = Window::of_time(at(3_000), at(4_000));
         later.cut(at(2_000));

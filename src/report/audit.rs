@@ -88,7 +88,7 @@ pub struct ShardAudit {
     pub rows_dropped: u64,
     /// Negative spans: a defect of ours.
     pub negative_spans: u64,
-    /// Why the shard ended early, if it did.
+    /// Why the shard failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }

@@ -2,9 +2,9 @@
 //!
 //! It must not lose what was measured: a failure here becomes words beside the numbers.
 
-use super::fleet::Left;
 use super::histograms::Histograms;
 use super::imagination::{Imagination, Told};
+use super::left::{Left, Missing};
 use super::surroundings::Seen;
 use super::target::Target;
 use super::{Interrupts, certificates, simulator};
@@ -86,6 +86,7 @@ impl Story<'_> {
     ) -> Done {
         let Gatherers { histograms, writer, imagination } = gatherers;
         let told = imagination.finish();
+        let untold = unimagined(&told, left.iter().all(|left| left.outcome.is_ok()));
         let mut failures = Vec::new();
         let mut merged = Merged::default();
         for left in left {
@@ -119,7 +120,6 @@ impl Story<'_> {
         };
         let mut findings = Findings::of(&merged.recorders, &merged.audits, &facts, &self.plan.thresholds)
             .with_targets(&merged.targets, &facts);
-        let untold = unimagined(&told);
         if untold.is_none() {
             findings = findings.beside(&told.imagined);
         }
@@ -271,16 +271,18 @@ impl Merged {
         histograms: &Histograms,
         failures: &mut Vec<String>,
     ) {
-        let Left { number, cpu, outcome, stuck, silences } = left;
-        let mut facts = ShardFacts { cpu: Some(cpu), stuck, silences, ..ShardFacts::default() };
+        let Left { number, cpu, outcome, missed_beats } = left;
+        let mut facts = ShardFacts { cpu: Some(cpu), missed_beats, ..ShardFacts::default() };
         let mut about = AboutShard::default();
         let mut measured = None;
         match outcome {
-            None => {
-                facts.failed =
-                    Some("it stopped beating and did not end, and what it counted is not here".into())
+            Err(missing) => {
+                facts.failed = Some(missing.to_string());
+                if let Missing::Silent(silent) = missing {
+                    facts.stuck = Some(silent);
+                }
             }
-            Some(outcome) => {
+            Ok(outcome) => {
                 let counters = outcome.counters;
                 facts.reads = counters.reads;
                 facts.lost_stamps = counters.stamps_lost;
@@ -360,15 +362,18 @@ fn ring_audit(counters: &Counters) -> RingAudit {
     }
 }
 
-/// Why what other clients would have said is not told, if it is not.
-fn unimagined(told: &Told) -> Option<String> {
-    let Told { lost, late, .. } = *told;
-    let why = match (lost, late) {
-        (0, 0) => return None,
-        (0, late) => format!(
-            "{late} of the events came from a shard that was silent, when those after them had been played"
-        ),
-        (lost, _) => format!("{lost} of the events did not reach the thread that plays them"),
+/// Why what other clients would have said is not told, if it is not: they had a part of the traffic, or had it in another
+/// order. `is_whole` says that every shard has given all of its own.
+fn unimagined(told: &Told, is_whole: bool) -> Option<String> {
+    let why = match *told {
+        Told { lost: 0, late: 0, .. } if is_whole => return None,
+        Told { lost: 0, late: 0, .. } => "a shard has not told of its last events".into(),
+        Told { lost: 0, late, .. } => {
+            format!(
+                "{late} of the events came from a silent shard, when later ones of others had been played"
+            )
+        }
+        Told { lost, .. } => format!("{lost} of the events did not reach the thread that plays them"),
     };
     Some(format!("what other clients would have said is not told: {why}"))
 }
@@ -384,4 +389,23 @@ fn merged(recorders: &[Recorder]) -> Recorder {
 fn lost_rows(rows: &RowsWritten) -> Option<String> {
     let error = rows.error.as_ref()?;
     Some(format!("{} rows are missing from records.jsonl: {error}; the statistics are whole", rows.lost))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Imagined;
+
+    #[test]
+    fn other_clients_are_told_where_they_had_all_of_the_traffic_in_its_order() {
+        let why = |lost, late, is_whole| {
+            unimagined(&Told { imagined: Imagined::new(&[], 1), lost, late }, is_whole)
+        };
+        assert_eq!(why(0, 0, true), None);
+        for (untold, word) in
+            [(why(0, 0, false), "last"), (why(0, 3, true), "3 of"), (why(2, 3, false), "2 of")]
+        {
+            assert!(untold.as_ref().is_some_and(|why| why.contains(word)), "{untold:?}");
+        }
+    }
 }

@@ -2,9 +2,9 @@
 //!
 //! It must not look at what they measured.
 
-use super::pulse::{Change, NOTICED, Pulse};
+use super::left::{Left, Missing};
+use super::pulse::{Change, Pulse, SILENT_AFTER};
 use super::{Interrupts, RunError};
-use crate::analysis::LostTurns;
 use crate::clock;
 use crate::plan::Client;
 use crate::record::ShardGauge;
@@ -43,7 +43,7 @@ fn in_seconds(span: Span) -> Span {
 }
 
 /// How far ahead a cut is set: shards look for orders at least every 10 ms.
-const NOTICE: Span = Span::from_ms(20);
+const CUT_LEAD: Span = Span::from_ms(20);
 
 /// How long a shard may show no sign of life, or take to cancel what it has in flight: then nobody waits for it, and the others report.
 const STUCK: Span = Span::from_s(10);
@@ -62,29 +62,42 @@ impl Member {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Looks for a sign of life, and says when it has none, and when it has one again.
-    fn feel(&mut self, stuck_after: Span, progress: &Progress) {
-        if self.is_gone() {
-            return;
-        }
-        let shard = format_args!("shard {} on cpu {}", self.number, self.cpu);
-        match self.pulse.feel(self.gauge.beats(), clock::now()) {
-            None => {}
-            Some(Change::FellSilent) => progress.say(format!(
-                "{shard} has not beaten for {}: the others go on; from {} on nobody waits for it",
-                format_span(NOTICED),
-                format_span(stuck_after)
-            )),
-            Some(Change::BeatsAgain(silent)) => {
-                progress.say(format!("{shard} beats again, after {}", format_span(in_seconds(silent))));
-            }
-        }
+    /// Why a shard that should get ready is not waited for any longer.
+    fn kept_off(&mut self) -> Option<RunError> {
+        self.feel(false);
+        (!self.standing.is_ready() && self.is_over(STUCK)).then(|| {
+            let Self { number, cpu, .. } = self;
+            RunError::Own(format!(
+                "shard {number} has shown no sign of life for {} and was never ready: see what keeps its thread from cpu {cpu} (a \
+                 real-time process, a debugger, a frozen cgroup), or give it another (--cpus)",
+                format_span(STUCK)
+            ))
+        })
     }
 
-    /// Whether it has ended, or has shown no sign of life for so long that nobody should wait for it.
-    fn is_over(&self, stuck_after: Span) -> bool {
-        self.is_gone() || self.pulse.silent() >= stuck_after
+    /// Whether something is measured for which it is needed, in a run whose first window begins at `measured_from`.
+    fn is_needed(&self, measured_from: Instant) -> bool {
+        clock::now() >= measured_from && !self.standing.is_measured_over()
     }
+
+    /// Looks for a sign of life.
+    fn feel(&mut self, counts: bool) -> Option<Change> {
+        if self.is_gone() { None } else { self.pulse.feel(self.gauge.beats(), clock::now(), counts) }
+    }
+
+    /// Whether it has ended, or has been silent for `borne`: then nobody waits for it.
+    fn is_over(&self, borne: Span) -> bool {
+        self.is_gone() || self.pulse.silent() >= borne
+    }
+}
+
+/// What a run looks at while it waits for its shards, and where it says what it sees.
+#[derive(Copy, Clone)]
+struct Watch<'a> {
+    interrupts: &'a Interrupts,
+    progress: &'a Progress,
+    /// When the first window begins.
+    measured_from: Instant,
 }
 
 /// All shards of a run.
@@ -93,20 +106,8 @@ pub struct Fleet {
     members: Vec<Member>,
     gauges: Vec<Arc<ShardGauge>>,
     stuck_after: Span,
-}
-
-/// What is left of one shard.
-pub struct Left {
-    /// Its number.
-    pub number: u16,
-    /// Its CPU.
-    pub cpu: usize,
-    /// What it counted, unless it is stuck.
-    pub outcome: Option<Outcome>,
-    /// For how long it had shown no sign of life when the run gave up waiting for it.
-    pub stuck: Option<Span>,
-    /// Its silences that were noticed.
-    pub silences: LostTurns,
+    /// When the shards were told to cancel what they had in flight, once they were.
+    abandoned: Option<Instant>,
 }
 
 impl Fleet {
@@ -120,7 +121,8 @@ impl Fleet {
         mut sinks: impl FnMut(u16) -> Sinks,
         interrupts: &Interrupts,
     ) -> Result<Self, RunError> {
-        let mut fleet = Self { orders, members: Vec::new(), gauges: Vec::new(), stuck_after: STUCK };
+        let mut fleet =
+            Self { orders, members: Vec::new(), gauges: Vec::new(), stuck_after: STUCK, abandoned: None };
         for (&cpu, number) in client.cpus.iter().zip(0_u16..) {
             let gauge = Arc::new(ShardGauge::new());
             let standing = Arc::new(Standing::default());
@@ -150,6 +152,9 @@ impl Fleet {
             }
             if interrupts.count() > 0 {
                 return fleet.or_end(Err(RunError::Interrupted));
+            }
+            if let Some(kept_off) = fleet.members.iter_mut().find_map(Member::kept_off) {
+                return fleet.or_end(Err(kept_off));
             }
             clock::sleep(LOOK);
         }
@@ -186,6 +191,7 @@ impl Fleet {
         progress: &Progress,
         cut: &dyn Fn(Span, u64) -> bool,
     ) -> (Vec<Left>, bool) {
+        let watch = Watch { interrupts, progress, measured_from: measured_from(&self.orders, start) };
         let mut was_cut = false;
         let window_end = window_end(&self.orders, start);
         let load_end = load_end(&self.orders, start);
@@ -202,54 +208,76 @@ impl Fleet {
                     "interrupted: no more is sent; what is in flight may end within {} (once more to cancel it)",
                     format_span(limit)
                 ));
-                self.orders.control.cut_at(clock::now() + NOTICE);
+                self.orders.control.cut_at(clock::now() + CUT_LEAD);
                 // Interrupted once: what is in flight may end; twice: it may not.
-                self.drain(limit, progress, || interrupts.count() >= 2);
+                self.drain(limit, watch, || interrupts.count() >= 2);
                 break;
             }
             let now = clock::now();
             let missed = self.gauges.iter().map(|gauge| gauge.read().missed).sum();
             if now > start && cut(now - start, missed) {
                 was_cut = true;
-                self.orders.control.cut_at(now + NOTICE);
+                self.orders.control.cut_at(now + CUT_LEAD);
                 break;
             }
-            // Before the start nobody beats.
-            if now >= start {
-                self.feel(progress);
-            }
+            self.feel(watch);
             let is_done =
                 |member: &Member| member.is_over(self.stuck_after) || member.standing.is_measured_over();
             if now >= window_end && self.members.iter().all(is_done) {
-                self.drain(GRACE, progress, || interrupts.count() > 0);
+                self.drain(GRACE, watch, || interrupts.count() > 0);
                 break;
             }
         }
         self.orders.control.give(Order::Abandon);
-        let patience = self.stuck_after;
-        if interrupts.count() > 0 {
-            // Whoever interrupts will not wait for a shard that is silent already.
-            self.stuck_after = self.stuck_after.min(NOTICED);
-        }
-        self.wait_until(clock::now() + patience, progress, || false);
+        let now = clock::now();
+        self.abandoned = Some(now);
+        self.wait_until(now + self.stuck_after, watch, || false);
         (self.members.iter_mut().map(join).collect(), was_cut)
     }
 
-    fn drain(&mut self, limit: Span, progress: &Progress, stop: impl FnMut() -> bool) {
+    fn drain(&mut self, limit: Span, watch: Watch<'_>, stop: impl FnMut() -> bool) {
         self.orders.control.give(Order::Drain);
-        self.wait_until(clock::now() + limit, progress, stop);
+        self.wait_until(clock::now() + limit, watch, stop);
     }
 
-    fn wait_until(&mut self, until: Instant, progress: &Progress, mut stop: impl FnMut() -> bool) {
-        let is_over = |fleet: &Self| fleet.members.iter().all(|member| member.is_over(fleet.stuck_after));
-        while !is_over(self) && clock::now() < until && !stop() {
+    fn wait_until(&mut self, until: Instant, watch: Watch<'_>, mut stop: impl FnMut() -> bool) {
+        while clock::now() < until && !stop() {
+            let borne = self.borne(watch.interrupts);
+            if self.members.iter().all(|member| member.is_over(borne)) {
+                break;
+            }
             clock::sleep(LOOK);
-            self.feel(progress);
+            self.feel(watch);
         }
     }
 
-    fn feel(&mut self, progress: &Progress) {
-        self.members.iter_mut().for_each(|member| member.feel(self.stuck_after, progress));
+    /// How long a silence is borne. Who is in haste waits for no shard that was silent when it was told to cancel; to cancel
+    /// very many requests can take one that is not silent a while without a beat.
+    fn borne(&self, interrupts: &Interrupts) -> Span {
+        let is_in_haste = interrupts.count() >= 2 || interrupts.is_terminated();
+        let since = self.abandoned.map_or(Span::ZERO, |abandoned| clock::now() - abandoned);
+        if is_in_haste { (SILENT_AFTER + since).min(self.stuck_after) } else { self.stuck_after }
+    }
+
+    /// Looks at every shard for a sign of life, and says when one has none, and when it has one again.
+    fn feel(&mut self, watch: Watch<'_>) {
+        let Watch { progress, measured_from, .. } = watch;
+        for member in &mut self.members {
+            // What is cancelled is measured no more.
+            let counts = self.abandoned.is_none() && member.is_needed(measured_from);
+            let Some(change) = member.feel(counts) else { continue };
+            let Member { number, cpu, .. } = member;
+            progress.say(match change {
+                Change::FellSilent => format!(
+                    "shard {number} on cpu {cpu} has not beaten for {}: the others go on, and from {} on nobody waits for it",
+                    format_span(SILENT_AFTER),
+                    format_span(self.stuck_after)
+                ),
+                Change::BeatsAgain(silent) => {
+                    format!("shard {number} on cpu {cpu} beats again, after {}", format_span(in_seconds(silent)))
+                }
+            });
+        }
     }
 
     fn all_gone(&self) -> bool {
@@ -265,6 +293,13 @@ fn window_end(orders: &Orders, start: Instant) -> Instant {
     if timed { start + (last.measured_until - schedule.start()) } else { start }
 }
 
+/// When the first window begins: what comes before it is measured nowhere.
+fn measured_from(orders: &Orders, start: Instant) -> Instant {
+    let schedule = &orders.schedule;
+    let first = schedule.timetable().windows().first().expect("a schedule has a window");
+    start + (first.measured_from - schedule.start())
+}
+
 /// Where load ends at the latest; the end of time where only the server tells.
 fn load_end(orders: &Orders, start: Instant) -> Instant {
     let schedule = &orders.schedule;
@@ -274,12 +309,15 @@ fn load_end(orders: &Orders, start: Instant) -> Instant {
 }
 
 fn join(member: &mut Member) -> Left {
-    let (number, cpu) = (member.number, member.cpu);
-    let handle = member.handle.take_if(|handle| handle.is_finished());
-    let stuck = handle.is_none().then(|| member.pulse.silent());
-    // A thread that panicked outside its own net left nothing; so did one that is stuck.
-    let outcome = handle.and_then(|handle| handle.join().ok()).and_then(Result::ok);
-    Left { number, cpu, outcome, stuck, silences: member.pulse.silences() }
+    let (number, cpu, silent) = (member.number, member.cpu, member.pulse.silent());
+    let outcome = match member.handle.take_if(|handle| handle.is_finished()).map(JoinHandle::join) {
+        Some(Ok(Ok(outcome))) => Ok(outcome),
+        Some(Ok(Err(error))) => Err(Missing::Ended(error.to_string())),
+        Some(Err(_)) => Err(Missing::Ended("it panicked where nothing could be kept".into())),
+        None if silent >= SILENT_AFTER => Err(Missing::Silent(silent)),
+        None => Err(Missing::Busy),
+    };
+    Left { number, cpu, outcome, missed_beats: member.pulse.missed() }
 }
 
 fn failure(member: &mut Member) -> RunError {
@@ -299,6 +337,7 @@ fn failure(member: &mut Member) -> RunError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::MissedBeats;
     use crate::plan::{Cost, Limits, Plan, Raw};
     use crate::record::Traffic;
     use crate::run::{orders, target::Server, target::Target};
@@ -367,8 +406,8 @@ mod tests {
     }
 
     fn completed(left: &Left) -> u64 {
-        let measured = left.outcome.as_ref().and_then(|outcome| outcome.measured.as_ref());
-        measured.unwrap().recorders[0].stages()[0].population.completed
+        let outcome = left.outcome.as_ref().unwrap_or_else(|missing| panic!("{missing}"));
+        outcome.measured.as_ref().unwrap().recorders[0].stages()[0].population.completed
     }
 
     #[test]
@@ -376,9 +415,8 @@ mod tests {
         let (open, gate): (Sender<()>, Receiver<()>) = bounded(0);
         let [well, stuck] = left(gate, Span::from_s(1));
         drop(open);
-        assert!(completed(&well) > 0 && well.stuck.is_none() && well.silences.turns == 0);
-        assert!(stuck.outcome.is_none());
-        let silent = stuck.stuck.unwrap();
+        assert!(completed(&well) > 0 && well.missed_beats.times == 0);
+        let Err(Missing::Silent(silent)) = stuck.outcome else { panic!("it left something") };
         // Neither the time for unmeasured requests nor that for cancelling them was waited for on top.
         assert!((Span::from_s(1)..Span::from_s(2)).contains(&silent), "{silent:?}");
     }
@@ -393,8 +431,8 @@ mod tests {
         let [well, late] = left(gate, STUCK);
         opener.join().unwrap();
         assert!(completed(&well) > 0 && completed(&late) > 0);
-        assert!(late.stuck.is_none() && well.silences.turns == 0);
-        let LostTurns { turns, lost, longest } = late.silences;
-        assert!(turns == 1 && lost == longest && lost >= NOTICED, "{:?}", late.silences);
+        assert_eq!(well.missed_beats.times, 0);
+        let MissedBeats { times, total, longest } = late.missed_beats;
+        assert!(times == 1 && total == longest && total >= SILENT_AFTER, "{:?}", late.missed_beats);
     }
 }

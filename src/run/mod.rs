@@ -15,6 +15,7 @@ mod floor;
 mod histograms;
 mod imagination;
 mod interrupt;
+mod left;
 mod off_core;
 mod probe;
 mod pulse;

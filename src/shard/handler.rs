@@ -82,7 +82,11 @@ impl Handler for Client {
     fn pass(&mut self, pass: &Pass) {
         self.now = pass.ended;
         let Pass { entered, planned_wake, latest_wake, harvested, ended, kernel, cpu, jobs, polled } = *pass;
-        let Some(measured) = &mut self.measured else { return };
+        let Some(measured) = &mut self.measured else {
+            // Nothing is measured yet, and the watchdog is there already.
+            self.gauge.beat(Span::ZERO, Span::ZERO);
+            return;
+        };
         let turn = Turn {
             entered,
             planned_wake,

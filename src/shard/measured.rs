@@ -51,7 +51,8 @@ impl Measured {
         self.recorders[usize::from(finished.record().target)].glance(finished)
     }
 
-    /// The run is cut short at `at`: what is stamped later is in no rate, and turns that end later are not audited.
+    /// The run is cut short at `at`: what is stamped later is in no rate, and of turns that end later none is audited, but for what
+    /// an interrupted one had before.
     pub fn cut(&mut self, at: Instant) {
         self.recorders.iter_mut().for_each(|recorder| recorder.cut(at));
         self.audit.cut(at);

@@ -409,9 +409,12 @@ fn planted_interruptions_are_found_with_their_cause_and_length_and_nothing_else_
 }
 
 #[test]
-fn a_shard_that_was_stopped_beyond_its_window_was_stopped_in_it() {
+fn a_stop_over_several_windows_is_told_in_each() {
     let at = |ms| START + Span::from_ms(ms);
-    let mut audit = Audit::new(&[Window::of_time(START, at(1_000))]);
+    // Two stages, and a third after a warm-up.
+    let windows = [(0, 1_000), (1_000, 2_000), (3_000, 4_000)]
+        .map(|(from, until)| Window::of_time(at(from), at(until)));
+    let mut audit = Audit::new(&windows);
     let mut turn = |entered, ended, lost_ms| {
         let lost = Span::from_ms(lost_ms);
         let interrupted = (lost_ms > 0).then_some(Interruption { cause: Cause::OffCpu, lost });
@@ -428,13 +431,21 @@ fn a_shard_that_was_stopped_beyond_its_window_was_stopped_in_it() {
         });
     };
     turn(0, 400, 0);
-    // From 0.4 s of a window of one second to 3 s: 0.6 s of it inside, of which 10 ms were slept on purpose, here or there.
-    turn(400, 3_000, 2_590);
-    turn(3_000, 4_000, 990);
-    let told = found(&audit);
-    assert_eq!((told.off_cpu.turns, told.off_cpu.lost), (1, Span::from_ms(590)));
-    assert_eq!(told.wall, Span::from_s(1));
-    assert_eq!(told.rho_busy, Some(0.0));
+    // Over 0.6 s of the first window, all of the second and 0.2 s of the third; 10 ms were slept on purpose, here or there.
+    turn(400, 3_200, 2_790);
+    turn(3_200, 3_500, 0);
+    // From the third window to long after it.
+    turn(3_500, 9_000, 5_490);
+    let told: Vec<_> = audit.queues().iter().map(ShardQueue::of).collect();
+    let lost = |queue: &ShardQueue| (queue.off_cpu.turns, queue.off_cpu.lost);
+    assert_eq!(
+        told.iter().map(lost).collect::<Vec<_>>(),
+        [(1, Span::from_ms(590)), (1, Span::from_ms(990)), (2, Span::from_ms(190 + 490))]
+    );
+    assert!(
+        told.iter().all(|queue| queue.wall == Span::from_s(1) && queue.rho_busy == Some(0.0)),
+        "{told:?}"
+    );
 }
 
 #[test]

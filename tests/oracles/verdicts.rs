@@ -184,7 +184,7 @@ fn a_shard_that_ended_early_makes_the_run_invalid() {
     let mut facts = facts();
     facts.shards[1].failed = Some("an assertion failed".into());
     let verdict = judge(steady(|_| Span::ZERO), &[], &facts).total.verdict;
-    assert!(only_reason(&verdict, "shards_alive").contains("shard 1 ended early: an assertion failed"));
+    assert!(only_reason(&verdict, "shards_alive").contains("shard 1 failed: an assertion failed"));
     assert_eq!(verdict.state, State::Invalid);
 }
 

@@ -124,7 +124,7 @@ fn shards(client: &Client, verbose: bool, page: &mut Page<'_>) -> fmt::Result {
     }
     for shard in &client.shards {
         if let Some(failed) = &shard.failed {
-            page.paragraph(Look::Bad, &format!("  shard {} ended early: ", shard.shard), failed)?;
+            page.paragraph(Look::Bad, &format!("  shard {} failed: ", shard.shard), failed)?;
         }
     }
     Ok(())
