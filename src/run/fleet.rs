@@ -39,7 +39,8 @@ fn patience(interrupts: &Interrupts) -> Span {
 
 /// Without what nobody reads of it.
 fn in_seconds(span: Span) -> Span {
-    Span::from_s(span.as_ns() / Span::from_s(1).as_ns())
+    let second = Span::from_s(1).as_ns();
+    Span::from_s((span.as_ns() + second / 2) / second)
 }
 
 /// How far ahead a cut is set: shards look for orders at least every 10 ms.

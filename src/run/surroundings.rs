@@ -294,10 +294,14 @@ mod tests {
             spent(1, 72, "elsewhere", 50),
             spent(2, own, "shard-0", 90),
         ]);
+        // Watched from before the window to the end of the drain: what was used is of all that time.
+        account.steal(at_ms(900), None);
         account.spent(&[spent(2, 71, "nginx", 4), spent(2, own, "lowrho-rows", 20)]);
+        account.steal(at_ms(5_900), None);
         let (_, neighbours) = &account.conclude(None, None).shards[0];
         let told: Vec<(&str, i64)> =
             neighbours.iter().map(|n| (n.name.as_str(), n.used.as_ns() / 1_000_000)).collect();
+        assert!(neighbours.iter().all(|n| n.watched == Span::from_s(5)), "{neighbours:?}");
         let tick_ms = 1_000 / i64::try_from(rustix::param::clock_ticks_per_second()).unwrap();
         assert_eq!(told, [("lowrho-rows", 20 * tick_ms), ("nginx", 7 * tick_ms)]);
     }
