@@ -9,10 +9,10 @@ use crate::record::{Backwards, Metric, Stage};
 use crate::time::{Span, StampClass};
 
 /// The verdict on one stage, made of the figures that `found` already has.
-pub(super) fn stage(stage: &Stage, found: &StageFindings, thresholds: &Thresholds) -> Verdict {
+pub(super) fn stage(stage: &Stage, found: &StageFindings, facts: &Facts, thresholds: &Thresholds) -> Verdict {
     let mut verdict = Verdict::default();
     busy(&mut verdict, &found.shards, thresholds);
-    begun(&mut verdict, &found.load, thresholds);
+    begun(&mut verdict, &found.load, facts, thresholds);
     on_schedule(&mut verdict, stage, found, thresholds);
     for metric in [Metric::Ttft, Metric::Itl] {
         bias(&mut verdict, stage, found, metric, thresholds);
@@ -113,13 +113,17 @@ fn busy(verdict: &mut Verdict, shards: &[ShardQueue], thresholds: &Thresholds) {
     verdict.checks.push(check(worst));
 }
 
-fn begun(verdict: &mut Verdict, load: &Load, thresholds: &Thresholds) {
+fn begun(verdict: &mut Verdict, load: &Load, facts: &Facts, thresholds: &Thresholds) {
     let share = (load.due > 0).then(|| ratio(load.begun, load.due));
     let check = Check::at_least("begun", share, 1.0, Some(thresholds.begun_invalid));
     verdict.check(check, || {
-        let words =
-            format!("{} of {} requests that were due were never begun", load.due - load.begun, load.due);
-        (words, "use more shards (--shards), more connections (--connections) or a lower rate".into())
+        let missing = format!("{} of {} requests that were due", load.due - load.begun, load.due);
+        if facts.has_lost_counts() {
+            let words = format!("{missing} were never begun, or by a shard that left no count of them");
+            return (words, "see what became of the shard (shards_alive)".into());
+        }
+        let remedy = "use more shards (--shards), more connections (--connections) or a lower rate";
+        (format!("{missing} were never begun"), remedy.into())
     });
 }
 

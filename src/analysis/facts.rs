@@ -93,7 +93,7 @@ pub struct StageFacts {
     pub requested_rate: Option<f64>,
     /// Whether the load changes within the stage: then so do the requests in flight, whatever the server does.
     pub is_ramp: bool,
-    /// Requests that the schedule itself has in the window; `None` in a closed loop, or where it was cut short by the user.
+    /// Requests that the schedule itself has in the window, up to where it was cut short, if it was; `None` in a closed loop.
     pub due: Option<u64>,
     /// Where stamps can be late because their CPU was stolen; `None` = nowhere, as far as is known.
     pub stolen: Option<Stolen>,
@@ -122,6 +122,13 @@ pub struct ShardFacts {
     pub stuck: Option<Span>,
     /// When it showed no sign of life while something was measured.
     pub missed_beats: MissedBeats,
+}
+
+impl Facts {
+    /// Whether a shard failed: some of what it did may be in no count.
+    pub(super) fn has_lost_counts(&self) -> bool {
+        self.shards.iter().any(|shard| shard.failed.is_some())
+    }
 }
 
 impl ShardFacts {

@@ -121,7 +121,7 @@ impl Findings {
                 let load = load(stage, length, asked.requested_rate, asked.due);
                 let mut found = figures(stage, length, load, &queues, facts, asked.stolen);
                 found.server = state(stage, &asked, facts);
-                found.verdict = examine::stage(stage, &found, thresholds);
+                found.verdict = examine::stage(stage, &found, facts, thresholds);
                 found
             })
             .collect();
@@ -197,6 +197,7 @@ fn state(stage: &Stage, asked: &StageFacts, facts: &Facts) -> ServerState {
     let mut state = ServerState::of(trend, asked.requested_rate.is_some());
     let population = &stage.population;
     state.failing(examine::ratio(population.failed - population.ours, population.begun.max(1)));
+    state.partly_counted(facts.has_lost_counts());
     state.held_back(examine::ratio(stage.tally(Metric::PoolWait).requests(), population.completed.max(1)));
     if let Some(round_trip) = facts.delayed_acks
         && let Some(found) = HeldBack::in_gaps(stage.tally(Metric::Itl).values(), round_trip)

@@ -65,6 +65,15 @@ impl ServerState {
         }
     }
 
+    /// Takes into account that a shard left no count of its requests, where one did.
+    pub(super) fn partly_counted(&mut self, partly: bool) {
+        if partly && self.kept_up == Some(true) {
+            self.kept_up = None;
+            self.words
+                .push("whether the server kept up cannot be told: what a shard counted is missing".into());
+        }
+    }
+
     /// Takes into account that this share of the requests waited for a place of the pool: what is in flight cannot grow then.
     pub(super) fn held_back(&mut self, share: f64) {
         if share > DOUBTFUL_WAITS && self.kept_up == Some(true) {

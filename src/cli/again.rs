@@ -170,7 +170,8 @@ pub(super) fn without_summary(results: &Results) -> Option<String> {
     let Remains { rows, failed, cut, histograms } = results.remains()?;
     let cut = if cut { ", the last one cut" } else { "" };
     let rows = format!("records.jsonl has the rows of {rows} finished requests ({failed} failed){cut}");
-    let histograms = if histograms { "; histograms.hlog has the latencies of every second" } else { "" };
+    let histograms =
+        if histograms { "; histograms.hlog has the latencies up to its last second" } else { "" };
     Some(format!(
         "{dir} has no summary.json: the run was killed, or still goes on\n  {rows}{histograms}\n  \
          lowrho rerun {dir} repeats the run"

@@ -61,7 +61,13 @@ fn keep(plan: &FloorPlan, facts: &Facts, floor: &mut Floor) -> io::Result<()> {
         Some(file) => Some(PathBuf::from(file)),
         None => card::usual_place(),
     };
-    let Some((place, costs)) = place.zip(floor.costs) else { return Ok(()) };
+    let Some(place) = place else { return Ok(()) };
+    let Some(costs) = floor.costs else {
+        aside(format_args!(
+            "no capacity card is written: the costs of a request and of an event were not both measured by valid rungs"
+        ));
+        return Ok(());
+    };
     let one = floor.highest.iter().find(|highest| highest.shards == 1);
     let card = Card {
         version: CARD_VERSION,

@@ -110,6 +110,8 @@ pub struct Audit {
     /// When the virtual server of Lindley's recursion is free.
     free_at: Instant,
     previous_end: Option<Instant>,
+    /// Whether the turn before polled in vain.
+    idled: bool,
     ledger: Ledger,
     switches: Option<(Instant, Switches)>,
     jobs: u64,
@@ -127,6 +129,7 @@ impl Audit {
             pending: Vec::new(),
             free_at: Instant::ZERO,
             previous_end: None,
+            idled: false,
             ledger: Ledger::default(),
             switches: None,
             jobs: 0,
@@ -213,19 +216,27 @@ impl Audit {
     pub fn turn(&mut self, turn: &Turn) {
         let since = self.previous_end.replace(turn.ended).unwrap_or(turn.entered);
         self.ledger.book(turn, since);
+        let has_jobs = !self.pending.is_empty();
+        // Between two polls in vain a busy-polling shard waits too: it came round to poll again.
+        let idles = turn.polled && !has_jobs;
+        let rest = if std::mem::replace(&mut self.idled, idles) && idles {
+            Span::ZERO
+        } else {
+            turn.entered - since
+        };
         // Over the whole run, whatever is measured: between the turns, and at the end of this one as long as it was at work.
-        self.busy.busy(turn.entered - since, turn.entered);
-        self.busy.busy(turn.at_work(!self.pending.is_empty()), turn.ended);
+        self.busy.busy(rest, turn.entered);
+        self.busy.busy(turn.at_work(has_jobs), turn.ended);
         let at = self.windows.iter().position(|window| window.contains(turn.ended));
         let mut pending = std::mem::take(&mut self.pending);
         // The order of arrival, not of harvest: what a queue with one server would have served first.
         pending.sort_unstable_by_key(|work| work.arrival);
         match (at, turn.interrupted) {
             (Some(at), _) if self.windows[at].contains(since) => {
-                self.queues[at].spend(turn, since, !pending.is_empty());
+                self.queues[at].spend(turn, since, rest, has_jobs);
             }
-            (_, Some(interruption)) => self.spread(turn, interruption, since, !pending.is_empty()),
-            (Some(at), None) => self.queues[at].spend(turn, since, !pending.is_empty()),
+            (_, Some(interruption)) => self.spread(turn, interruption, since, has_jobs),
+            (Some(at), None) => self.queues[at].spend(turn, since, rest, has_jobs),
             (None, None) => {}
         }
         let free_before = self.free_at;

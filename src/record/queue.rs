@@ -233,8 +233,8 @@ impl Queue {
         }
     }
 
-    /// Books the time from `since` (the end of the turn before) to the end of this one.
-    pub(super) fn spend(&mut self, turn: &Turn, since: Instant, has_jobs: bool) {
+    /// Books the time from `since` (the end of the turn before) to the end of this one; between the two it was busy for `rest`.
+    pub(super) fn spend(&mut self, turn: &Turn, since: Instant, rest: Span, has_jobs: bool) {
         let ns = |span: Span| i128::from(span.as_ns());
         self.turns += 1;
         self.empty_turns += u64::from(!has_jobs);
@@ -243,10 +243,10 @@ impl Queue {
         }
         let spent = &mut self.spent;
         spent.wall_ns += ns(turn.ended - since);
-        spent.rest_ns += ns(turn.entered - since);
+        spent.rest_ns += ns(rest);
         spent.cpu_ns += ns(turn.cpu);
         let at_work = ns(turn.at_work(has_jobs));
-        spent.waiting_ns += ns(turn.ended - turn.entered) - at_work;
+        spent.waiting_ns += ns(turn.ended - since) - ns(rest) - at_work;
         if has_jobs {
             spent.jobs_ns += at_work;
         } else {

@@ -62,7 +62,7 @@ pub struct ShardAudit {
     pub steal_ns: Option<i64>,
     /// Who else used the shard's CPU over the run, most first, ten at the most.
     pub neighbours: Vec<Neighbour>,
-    /// CPU time of the shard's thread, kernel included.
+    /// CPU time of the shard's thread over the whole run, kernel included; wall_ns is of the windows alone.
     pub cpu_time_ns: Option<i64>,
     /// The kernel's share of that CPU time, by its own accounting in ticks (mostly of 10 ms).
     pub kernel_share: Option<f64>,

@@ -34,7 +34,7 @@ pub struct Repeat {
     pub seed: u64,
     /// Its directory.
     pub dir: String,
-    /// How it ended; one that was interrupted is in no figure above.
+    /// How it ended; one that was interrupted, or of which a shard failed, is in no figure above.
     pub ended: Ended,
     /// The verdict on the client.
     pub verdict: Verdict,
@@ -84,9 +84,10 @@ impl<T: Middle> Spread<T> {
     }
 }
 
-/// The runs that went to their end: the others measured something else.
+/// The runs that went to their end with all of their shards: the others measured something else.
 pub fn whole(runs: &[(String, Summary)]) -> impl Iterator<Item = &Summary> {
-    runs.iter().map(|(_, run)| run).filter(|run| run.run.ended != Ended::Interrupted)
+    let has_all = |run: &Summary| run.client.shards.iter().all(|shard| shard.failed.is_none());
+    runs.iter().map(|(_, run)| run).filter(move |run| run.run.ended != Ended::Interrupted && has_all(run))
 }
 
 impl Repeats {

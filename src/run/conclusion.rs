@@ -2,6 +2,7 @@
 //!
 //! It must not lose what was measured: a failure here becomes words beside the numbers.
 
+use super::fleet::CUT_LEAD;
 use super::histograms::Histograms;
 use super::imagination::{Imagination, Told};
 use super::left::{Left, Missing};
@@ -105,7 +106,7 @@ impl Story<'_> {
         }
         let interrupted = interrupts.count() > 0;
         let facts = Facts {
-            stages: self.stage_facts(interrupted || self.was_cut, &seen.stolen),
+            stages: self.stage_facts(&seen.stolen),
             host: seen.host,
             tcp: merged.tcp,
             idle_ttft: self.target.idle_ttft(),
@@ -147,9 +148,12 @@ impl Story<'_> {
         Done { summary, findings, was_cut, dir: results.dir().to_path_buf(), failures }
     }
 
-    fn stage_facts(&self, interrupted: bool, stolen: &[Option<Stolen>]) -> Vec<StageFacts> {
+    fn stage_facts(&self, stolen: &[Option<Stolen>]) -> Vec<StageFacts> {
         let schedule = &self.orders.schedule;
-        let counts = if schedule.is_open() { schedule.counts() } else { Vec::new() };
+        // What was due within the lead of a cut may have been begun, or not any more.
+        let cut = self.orders.control.cut();
+        let until = cut.map_or(Instant::NEVER, |cut| schedule.start() + (cut - CUT_LEAD - self.start));
+        let counts = if schedule.is_open() { schedule.counts(until) } else { Vec::new() };
         let facts = schedule.stages().iter().enumerate().map(|(nth, stage)| StageFacts {
             requested_rate: match stage.load {
                 // Of a ramp that takes one second: its mean.
@@ -161,7 +165,7 @@ impl Story<'_> {
                     level.from() != level.to()
                 }
             },
-            due: counts.get(nth).copied().filter(|_| !interrupted),
+            due: counts.get(nth).copied(),
             stolen: stolen.get(nth).copied().flatten(),
         });
         facts.collect()

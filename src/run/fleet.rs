@@ -9,7 +9,7 @@ use crate::clock;
 use crate::plan::Client;
 use crate::record::ShardGauge;
 use crate::ring::CoreError;
-use crate::schedule::Extent;
+use crate::schedule::{Extent, Window};
 use crate::shard::{Order, Orders, Outcome, Shard, Sinks, Standing};
 use crate::time::{Instant, Span, format_span};
 use crate::watch::Progress;
@@ -44,7 +44,7 @@ fn in_seconds(span: Span) -> Span {
 }
 
 /// How far ahead a cut is set: shards look for orders at least every 10 ms.
-const CUT_LEAD: Span = Span::from_ms(20);
+pub const CUT_LEAD: Span = Span::from_ms(20);
 
 /// How long a shard may show no sign of life, or take to cancel what it has in flight: then nobody waits for it, and the others report.
 const STUCK: Span = Span::from_s(10);
@@ -76,9 +76,14 @@ impl Member {
         })
     }
 
-    /// Whether something is measured for which it is needed, in a run whose first window begins at `measured_from`.
-    fn is_needed(&self, measured_from: Instant) -> bool {
-        clock::now() >= measured_from && !self.standing.is_measured_over()
+    /// Whether something is measured for which it is needed: in a window, and after the last one while it has measured
+    /// requests left.
+    fn is_needed(&self, windows: &[Window]) -> bool {
+        let now = clock::now();
+        let is_last = |window: &Window| windows.last() == Some(window);
+        let is_within =
+            |window: &Window| now >= window.measured_from && (now < window.measured_until || is_last(window));
+        windows.iter().any(is_within) && !self.standing.is_measured_over()
     }
 
     /// Looks for a sign of life.
@@ -97,8 +102,7 @@ impl Member {
 struct Watch<'a> {
     interrupts: &'a Interrupts,
     progress: &'a Progress,
-    /// When the first window begins.
-    measured_from: Instant,
+    windows: &'a [Window],
 }
 
 /// All shards of a run.
@@ -192,7 +196,8 @@ impl Fleet {
         progress: &Progress,
         cut: &dyn Fn(Span, u64) -> bool,
     ) -> (Vec<Left>, bool) {
-        let watch = Watch { interrupts, progress, measured_from: measured_from(&self.orders, start) };
+        let windows = windows(&self.orders, start);
+        let watch = Watch { interrupts, progress, windows: &windows };
         let mut was_cut = false;
         let window_end = window_end(&self.orders, start);
         let load_end = load_end(&self.orders, start);
@@ -262,10 +267,10 @@ impl Fleet {
 
     /// Looks at every shard for a sign of life, and says when one has none, and when it has one again.
     fn feel(&mut self, watch: Watch<'_>) {
-        let Watch { progress, measured_from, .. } = watch;
+        let Watch { progress, windows, .. } = watch;
         for member in &mut self.members {
             // What is cancelled is measured no more.
-            let counts = self.abandoned.is_none() && member.is_needed(measured_from);
+            let counts = self.abandoned.is_none() && member.is_needed(windows);
             let Some(change) = member.feel(counts) else { continue };
             let Member { number, cpu, .. } = member;
             progress.say(match change {
@@ -294,11 +299,9 @@ fn window_end(orders: &Orders, start: Instant) -> Instant {
     if timed { start + (last.measured_until - schedule.start()) } else { start }
 }
 
-/// When the first window begins: what comes before it is measured nowhere.
-fn measured_from(orders: &Orders, start: Instant) -> Instant {
-    let schedule = &orders.schedule;
-    let first = schedule.timetable().windows().first().expect("a schedule has a window");
-    start + (first.measured_from - schedule.start())
+/// The windows of a run that starts at `start`; what comes before, between and after them is measured nowhere.
+fn windows(orders: &Orders, start: Instant) -> Vec<Window> {
+    orders.schedule.starting_at(start).timetable().windows().to_vec()
 }
 
 /// Where load ends at the latest; the end of time where only the server tells.

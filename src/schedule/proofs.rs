@@ -120,7 +120,7 @@ proptest! {
             let load = Load::Open { rate_per_s: Ramp::Flat(rate), process };
             let stage = Stage { load, extent: Extent::Requests(n), warmup: Span::from_ms(warmup_ms) };
             let schedule = Schedule::new(vec![stage], Span::from_s(30), seed).unwrap();
-            prop_assert_eq!(schedule.counts(), vec![n]);
+            prop_assert_eq!(schedule.counts(Instant::NEVER), vec![n]);
             prop_assert!(schedule.arrivals(0, 1).all(|due| due.phase != Phase::Cooldown));
             let window = schedule.timetable().windows()[0];
             prop_assert!(schedule.arrivals(0, 1).all(|due| due.due < window.measured_until));
@@ -164,7 +164,10 @@ fn counting_by_walking_agrees_with_the_plan() {
         open(Ramp::Linear(100.0, 300.0), Process::Constant, Span::from_s(1)),
     ];
     let schedule = Schedule::new(stages.to_vec(), Span::from_s(2), 0).unwrap();
-    assert_eq!(schedule.counts(), [200, 200]);
+    assert_eq!(schedule.counts(Instant::NEVER), [200, 200]);
+    // Cut after a second of the first window, and a quarter of a second into the second, which has 31.25 by then.
+    let cut = |ms| schedule.counts(schedule.start() + Span::from_ms(ms));
+    assert_eq!((cut(500), cut(2_000), cut(3_250)), (vec![0, 0], vec![100, 0], vec![200, 32]));
     assert_eq!(schedule.arrivals(0, 1).count(), 100 + 400 + 600);
     let expected =
         [Phase::Warmup, Phase::Measured, Phase::Cooldown].map(|phase| schedule.expected_requests(phase));

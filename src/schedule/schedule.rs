@@ -150,11 +150,12 @@ impl Schedule {
         window.walk(self.seed).skipped_to(nth).peek_ns()
     }
 
-    /// How many requests are due in each stage's window, counted by walking.
+    /// How many requests are due in each stage's window before `until`, counted by walking.
     #[must_use]
-    pub fn counts(&self) -> Vec<u64> {
+    pub fn counts(&self, until: Instant) -> Vec<u64> {
         let mut counts = vec![0; self.stages.len()];
-        for due in self.arrivals(0, 1).filter(|due| due.phase == Phase::Measured) {
+        let before = self.arrivals(0, 1).take_while(|due| due.due < until);
+        for due in before.filter(|due| due.phase == Phase::Measured) {
             counts[usize::from(due.stage)] += 1;
         }
         counts

@@ -232,6 +232,40 @@ fn coalescing(window: Span, late: Span) -> ShardQueue {
 }
 
 #[test]
+fn a_shard_that_polls_in_vain_waits_and_coming_round_to_poll_is_part_of_it() {
+    let mut audit = audit();
+    let us = |us| START + Span::from_us(us);
+    for round in 0..1_000 {
+        // 1 us between two polls of 1 us; each tenth finds a job of 1 us.
+        let (entered, harvested) = (us(2 * round + 1), us(2 * round + 1));
+        let ended = us(2 * round + 2);
+        if round % 10 == 0 {
+            audit.work(Work {
+                class: WorkClass::Receive,
+                arrival: entered,
+                begun: harvested,
+                ended,
+                bytes: 250,
+            });
+        }
+        audit.turn(&Turn {
+            entered,
+            planned_wake: entered,
+            latest_wake: entered,
+            harvested,
+            ended,
+            kernel: Span::ZERO,
+            cpu: Span::ZERO,
+            interrupted: None,
+            polled: true,
+        });
+    }
+    let queue = found(&audit);
+    // Of every 20 us: the job, and the two ways between it and the polls beside it.
+    assert!(queue.rho_busy.is_some_and(|rho| (rho - 0.15).abs() < 0.001), "{:?}", queue.rho_busy);
+}
+
+#[test]
 fn our_own_coalescing_is_told_apart_from_queueing() {
     let window = Span::from_us(200);
     let queue = coalescing(window, Span::ZERO);

@@ -135,6 +135,12 @@ fn what_was_due_and_never_begun_is_counted_even_when_no_shard_saw_it() {
     let found = judge(steady(|_| Span::ZERO), &[], &facts);
     let words = only_reason(&found.total.verdict, "begun");
     assert!(words.starts_with("suspect 10 of 2010 requests that were due were never begun"), "{words}");
+    facts.shards[0].failed = Some("it stopped beating".into());
+    let found = judge(steady(|_| Span::ZERO), &[], &facts).total;
+    let begun = found.verdict.reasons.iter().find(|reason| reason.check == "begun").unwrap();
+    assert!(begun.words.ends_with("or by a shard that left no count of them"), "{}", begun.words);
+    assert!(!begun.remedy.contains("--shards"), "{}", begun.remedy);
+    facts.shards[0].failed = None;
     facts.stages[0].due = Some(2_100);
     assert_eq!(judge(steady(|_| Span::ZERO), &[], &facts).total.verdict.state, State::Invalid);
 }
@@ -182,8 +188,11 @@ fn losses_are_suspect_and_many_are_invalid() {
 #[test]
 fn a_shard_that_ended_early_makes_the_run_invalid() {
     let mut facts = facts();
+    assert_eq!(judge(steady(|_| Span::ZERO), &[], &facts).total.server.kept_up, Some(true));
     facts.shards[1].failed = Some("an assertion failed".into());
-    let verdict = judge(steady(|_| Span::ZERO), &[], &facts).total.verdict;
+    let found = judge(steady(|_| Span::ZERO), &[], &facts).total;
+    assert_eq!(found.server.kept_up, None, "half of the traffic is in no count: {:?}", found.server);
+    let verdict = found.verdict;
     assert!(only_reason(&verdict, "shards_alive").contains("shard 1 failed: an assertion failed"));
     assert_eq!(verdict.state, State::Invalid);
 }

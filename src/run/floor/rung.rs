@@ -41,7 +41,8 @@ pub(super) fn run(
     if let Some(sim) = &mut plan.sim {
         sim.log = Some(log.display().to_string());
     }
-    let screen = Screen { show: Show::Quiet, out: std::io::sink() };
+    // What must be said while it runs is, though its figures come with the table.
+    let screen = Screen { show: Show::Quiet, out: std::io::stderr() };
     let done = run::run(&plan, None, host, facts, interrupts, screen)?;
     let summary = done.summary;
     let run_id = plan.sim.is_some().then_some(summary.run.id.as_str());
