@@ -128,6 +128,7 @@ fn bad_usage_ends_with_two_and_says_what_to_do() {
         (vec!["floor", "--rung", "1ms"], "--rung: \"1ms\" is refused; accepted: 100ms to"),
         (vec!["floor", "--output-tokens", "0"], "--output-tokens: \"0\" is refused"),
         (vec!["floor", "--shards", "0"], "--shards: \"0\" is refused"),
+        (vec!["floor", "--shards", "5000"], "a shard has a CPU of its own, and for shards there are"),
         (vec!["floor", "--repeat", "3"], "--repeat: \"3\" is refused; accepted: with --compare-waiting only"),
         (
             vec!["floor", "--url", "http://h", "--itl", "2ms"],

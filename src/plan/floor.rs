@@ -2,7 +2,7 @@
 
 use super::raw::{FloorOptions, Raw, SimOptions, Text};
 use super::reading::{Reading, option};
-use super::{Limits, Plan, PlanError, Waiting, cpus};
+use super::{Limits, Plan, PlanError, Waiting, cpus, format_cpus};
 use crate::time::{Span, format_span};
 
 /// Shards, sizes and rates to measure, or ways of waiting to compare.
@@ -285,8 +285,17 @@ fn shards(r: &mut Reading, asked: &Asked, limits: &Limits, compares: bool) -> Ve
     }
     let all = free.len();
     let given = option!(asked.floor.shards);
-    if given.value.is_some() {
-        return r.count(given, 1..=all).into_iter().collect();
+    if let Some(text) = given.value {
+        let shards = text.as_str().parse().ok().filter(|shards| (1..=all).contains(shards));
+        if shards.is_none() {
+            let others = if simulated { ", beside the simulator (--sim-cpus)" } else { "" };
+            let remedy = format!(
+                "a shard has a CPU of its own, and for shards there are {}{others}",
+                format_cpus(&free)
+            );
+            r.refuse(given, format!("a whole number from 1 to {all}"), remedy);
+        }
+        return shards.into_iter().collect();
     }
     if compares || all == 1 { vec![1] } else { vec![1, all] }
 }

@@ -21,8 +21,15 @@ impl Results {
         let read = self.read_histograms();
         // Files that are not there need no words: whoever wants them knows.
         let damaged = read.as_ref().err().filter(|error| matches!(error, StoreError::Histograms { .. }));
-        let notes =
-            damaged.map(|error| format!("{error}, and no distribution is drawn")).into_iter().collect();
+        let damaged = damaged.map(|error| format!("{error}, and no distribution is drawn"));
+        let failed = summary.client.shards.iter().find(|shard| shard.failed.is_some());
+        let uncounted = failed.map(|shard| {
+            format!(
+                "shard {} failed: distributions and what happened when also hold what it had given away before, which is in no table",
+                shard.shard
+            )
+        });
+        let notes = damaged.into_iter().chain(uncounted).collect();
         let curves = read.unwrap_or_default();
         let curves = curves.into_iter().map(|(metric, values)| Curve { metric, values }).collect();
         let course = self.course(&summary, most_rows);

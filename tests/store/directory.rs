@@ -7,7 +7,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use lowrho::plan::Records;
 use lowrho::record::{Histogram, Metric, Record};
-use lowrho::report::{SCHEMA_VERSION, Summary};
+use lowrho::report::{SCHEMA_VERSION, ShardAudit, Summary};
 use lowrho::store::{Remains, Results, RowQueue};
 use lowrho::time::Span;
 use lowrho::wire::ErrorClass;
@@ -117,6 +117,20 @@ fn a_summary_is_read_again_and_leaves_no_part_behind() {
     results.write_summary(&summary).unwrap();
     assert_eq!(results.read_summary().unwrap(), summary);
     assert_eq!(names(folder.path()), ["summary.json"]);
+}
+
+#[test]
+fn a_page_says_where_its_curves_hold_what_its_tables_do_not() {
+    let folder = Folder::new();
+    let results = Results::create(folder.path()).unwrap();
+    let mut summary = Summary { schema_version: SCHEMA_VERSION, ..Summary::default() };
+    summary.client.shards = vec![ShardAudit::default(), ShardAudit { shard: 1, ..ShardAudit::default() }];
+    results.write_summary(&summary).unwrap();
+    assert!(results.tell(10).unwrap().notes.is_empty());
+    summary.client.shards[1].failed = Some("it stopped beating".into());
+    results.write_summary(&summary).unwrap();
+    let notes = results.tell(10).unwrap().notes;
+    assert!(notes.len() == 1 && notes[0].starts_with("shard 1 failed: distributions"), "{notes:?}");
 }
 
 #[test]

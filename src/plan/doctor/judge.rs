@@ -171,8 +171,8 @@ fn rho(machine: &Machine, plan: Option<&Plan>) -> Finding {
         return fine(
             name,
             format!(
-                "no load was given; a shard has a rho of {EASY_RHO} at about {per_shard:.0} streamed events/s, and there are \
-                 {} CPUs",
+                "no load was given; a shard has a rho of {EASY_RHO} at about {per_shard:.0} streamed events/s (by a guess of what \
+                 one costs; lowrho floor measures it), and there are {} CPUs",
                 machine.cpus.len()
             ),
         );
