@@ -151,9 +151,9 @@ impl Story<'_> {
     fn stage_facts(&self, stolen: &[Option<Stolen>]) -> Vec<StageFacts> {
         let schedule = &self.orders.schedule;
         // What was due within the lead of a cut may have been begun, or not any more.
-        let cut = self.orders.control.cut();
-        let until = cut.map_or(Instant::NEVER, |cut| schedule.start() + (cut - CUT_LEAD - self.start));
-        let counts = if schedule.is_open() { schedule.counts(until) } else { Vec::new() };
+        let until = self.orders.control.cut().map_or(Instant::NEVER, |cut| cut - CUT_LEAD);
+        let counts =
+            if schedule.is_open() { schedule.starting_at(self.start).counts(until) } else { Vec::new() };
         let facts = schedule.stages().iter().enumerate().map(|(nth, stage)| StageFacts {
             requested_rate: match stage.load {
                 // Of a ramp that takes one second: its mean.

@@ -102,6 +102,7 @@ impl Member {
 struct Watch<'a> {
     interrupts: &'a Interrupts,
     progress: &'a Progress,
+    /// What comes before, between and after them is measured nowhere.
     windows: &'a [Window],
 }
 
@@ -196,8 +197,8 @@ impl Fleet {
         progress: &Progress,
         cut: &dyn Fn(Span, u64) -> bool,
     ) -> (Vec<Left>, bool) {
-        let windows = windows(&self.orders, start);
-        let watch = Watch { interrupts, progress, windows: &windows };
+        let schedule = self.orders.schedule.starting_at(start);
+        let watch = Watch { interrupts, progress, windows: schedule.timetable().windows() };
         let mut was_cut = false;
         let window_end = window_end(&self.orders, start);
         let load_end = load_end(&self.orders, start);
@@ -297,11 +298,6 @@ fn window_end(orders: &Orders, start: Instant) -> Instant {
     let timed = schedule.stages().iter().all(|stage| matches!(stage.extent, Extent::Duration(_)));
     let last = schedule.timetable().windows().last().expect("a schedule has a window");
     if timed { start + (last.measured_until - schedule.start()) } else { start }
-}
-
-/// The windows of a run that starts at `start`; what comes before, between and after them is measured nowhere.
-fn windows(orders: &Orders, start: Instant) -> Vec<Window> {
-    orders.schedule.starting_at(start).timetable().windows().to_vec()
 }
 
 /// Where load ends at the latest; the end of time where only the server tells.
